@@ -60,15 +60,15 @@ def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
     with np.errstate(all="ignore"):
         depths = [kernels.depths(batch) for batch in batches]
         deepest = [max(depth.values(), default=1) for depth in depths]
-        found = fill(batches, deepest, seed)
+        filled = fill(batches, deepest, seed)
         parts = {op: Parts.of(op) for op in {batch.op for batch in batches}}
         order = sorted(
             range(len(batches)), key=lambda i: batches[i].op
         )  # a processor, too, is quicker at the same again
         for i in order:
-            _add_outputs(groups, found[i], parts[batches[i].op], depths[i], deepest[i])
-        arrays = [inputs.arrays for inputs in found]
-        del found  # what bounds are made in comes out of the memory of what is needed no more
+            _add_outputs(groups, filled[i], parts[batches[i].op], depths[i], deepest[i])
+        arrays = [inputs.arrays for inputs in filled]
+        del filled  # what bounds are made in comes out of the memory of what is needed no more
         while groups:
             (dtype, rounded_to, *_), outputs = groups.popitem()
             _bound(dtype, rounded_to, outputs)
@@ -184,8 +184,8 @@ def _evaluated(
             ),
         )
     if parts.both is not None and inputs.small:
-        found: tuple[dict[str, Array], dict[str, Array]] = parts.both(seen, batch.names, outputs)
-        return found
+        both: tuple[dict[str, Array], dict[str, Array]] = parts.both(seen, batch.names, outputs)
+        return both
     return parts.golden(seen, batch.names, outputs), parts.magnitude(seen, batch.names, outputs)
 
 
@@ -212,15 +212,15 @@ def _quantum(inputs: Inputs, parts: Parts, out: str) -> float | None:
 
 def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
     """Store the goldens and bounds of outputs that are written in the same formats."""
-    outputs = sorted(outputs, key=lambda one: one.golden.size)  # short ones stand together
+    outputs = sorted(outputs, key=lambda output: output.golden.size)  # short ones stand together
     arrays, names, golden, magnitude, share, depth, quantum, gain, free = zip(*outputs, strict=True)
-    sizes, chain = [one.size for one in golden], chain_of(dtype, None, rounded_to)
+    sizes, chain = [array.size for array in golden], chain_of(dtype, None, rounded_to)
     sums = Sums(golden, magnitude, None if share[0] is None else share)
     goldens = np.empty(sum(sizes), dtype=DTYPES[DTYPES[dtype].golden].numpy)
     limits = np.empty(len(goldens), dtype=np.complex64 if sums.complex else np.float32)
-    kept, found, finite = _reals(goldens), _reals(limits), True
+    kept, bounds, finite = _reals(goldens), _reals(limits), True
     for place, values, limit in bounded(chain, sums, Limits.of(sizes, depth, quantum, gain)):
-        kept[place], found[place] = values + 0.0, limit  # never -0
+        kept[place], bounds[place] = values + 0.0, limit  # never -0
         finite = finite and bool(np.isfinite(values).all())
     over = np.zeros(len(goldens), dtype=bool)
     if (
@@ -235,9 +235,9 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
             joined(magnitude)
         )  # what a NaN comes into is NaN, however computed
         limits[lost & np.repeat(free, sizes)] = np.inf
-    at = 0
-    for to, name, one, size in zip(arrays, names, golden, sizes, strict=True):
-        shape, cut = one.shape, slice(at, at := at + size)
+    begin = 0
+    for to, name, array, size in zip(arrays, names, golden, sizes, strict=True):
+        shape, cut = array.shape, slice(begin, begin := begin + size)
         to[name, "golden"], to[name, "bound"] = (
             goldens[cut].reshape(shape),
             limits[cut].reshape(shape),

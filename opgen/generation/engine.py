@@ -34,20 +34,6 @@ LEAST = 1 << 16
 """Elements of a chunk that is worth a message, and is cut no smaller."""
 BESIDE = 64
 """What a case costs beside its elements, in elements: cases of empty tensors fill a chunk, too."""
-KEPT = 30 << 20
-"""Bytes of a block that the C library is to keep; glibc heeds none above 32 MiB."""
-
-
-def _keep_memory() -> None:
-    """Has the C library keep what is freed, since new pages for every block of scratch take longer
-    than what is done in them.
-
-    glibc takes the largest block that went back to the system for a sign of what comes and goes.
-    The second one lies in what it keeps, and numpy asks for large pages for it, of which each comes
-    at once.
-    """
-    for _ in range(2):
-        np.empty(KEPT, dtype=np.uint8)
 
 
 def compute(batch: Batch, seed: int) -> Arrays:
@@ -55,28 +41,30 @@ def compute(batch: Batch, seed: int) -> Arrays:
     return computing.compute([batch], seed)[0]
 
 
-def together(batches: Sequence[Batch], workers: int = 1) -> Iterator[list[Batch]]:
+def together(
+    batches: Sequence[Batch], workers: int = 1, most: int = TOGETHER, least: int = LEAST
+) -> Iterator[list[Batch]]:
     """Neighbouring batches that are computed and written in one go; a large one stays alone. The
-    more ``workers`` and the less is left, the smaller a chunk.
+    more ``workers`` and the less is left, the smaller a chunk: from ``most`` down to ``least``
+    elements.
     """
-    sizes = list(map(_size, batches))
-    left = sum([min(size, TOGETHER) for size in sizes])
-    some: list[Batch] = []
-    total, most = 0, _most(left, workers)
-    for batch, size in zip(batches, sizes, strict=True):
-        if total + size > most and some:
-            yield some
-            left -= min(total, TOGETHER)
-            some, total, most = [], 0, _most(left, workers)
-        some.append(batch)
+    left = sum(min(_size(batch), most) for batch in batches)
+
+    def limit() -> int:
+        return most if workers <= 1 else min(most, max(least, left // (SHARE * workers)))
+
+    chunk: list[Batch] = []
+    total, room = 0, limit()
+    for batch in batches:
+        size = _size(batch)
+        if total + size > room and chunk:
+            yield chunk
+            left -= min(total, most)
+            chunk, total, room = [], 0, limit()
+        chunk.append(batch)
         total += size
-    if some:
-        yield some
-
-
-def _most(left: int, workers: int) -> int:
-    """Elements of a chunk, where so many are left."""
-    return TOGETHER if workers <= 1 else min(TOGETHER, max(LEAST, left // (SHARE * workers)))
+    if chunk:
+        yield chunk
 
 
 def _size(batch: Batch) -> int:
@@ -101,15 +89,16 @@ def write(
     force: bool = False,
     resume: bool = False,
     progress: Callable[[int], None] | None = None,
+    chunk: int | None = None,
 ) -> str:
     """Compute every batch and write the bundle; returns its root digest. The bytes do not depend on
     who computes.
 
     ``workers`` processes, this one among them, compute and write side by side; ``dask`` is the
     address of a cluster that computes instead. ``progress`` is told of cases that are done.
-    Whatever stops this leaves ``<path>.partial``, which ``resume`` goes on from.
+    At most ``chunk`` elements are computed together. Whatever stops this leaves ``<path>.partial``,
+    which ``resume`` goes on from.
     """
-    _keep_memory()
     with Writer(
         path,
         header,
@@ -125,13 +114,15 @@ def write(
         tell(len(suite.cases) - _cases(waiting))
         if dask:
             for some, arrays in cluster.computed(
-                partial(computing.compute, seed=seed), partial(together, waiting), dask
+                partial(computing.compute, seed=seed),
+                partial(together, waiting, most=chunk or TOGETHER),
+                dask,
             ):
                 writer.write(zip([batch.rows for batch in some], arrays, strict=True))
                 tell(_cases(some))
         else:
             for some, rows, digests in _in_processes(
-                writer.port(), list(together(waiting, workers)), seed, workers
+                writer.port(), list(together(waiting, workers, chunk or TOGETHER)), seed, workers
             ):
                 writer.accept(rows, digests)
                 tell(_cases(some))
@@ -160,21 +151,21 @@ def _in_processes(
     and digests; no process outlives this.
     """
 
-    def work(at: int) -> tuple[int, Array, Array]:
-        some = chunks[at]
-        return at, *port.write(
+    def work(place: int) -> tuple[int, Array, Array]:
+        some = chunks[place]
+        return place, *port.write(
             zip([batch.rows for batch in some], computing.compute(some, seed), strict=True)
         )
 
     large_first = sorted(
-        range(len(chunks)), key=lambda at: -sum(map(_size, chunks[at])).bit_length()
+        range(len(chunks)), key=lambda place: -sum(map(_size, chunks[place])).bit_length()
     )
     try:
         with port, write_errors(port.path):
-            for at, rows, digests in processes.answers(
+            for place, rows, digests in processes.answers(
                 work, large_first, min(workers, len(chunks))
             ):
-                yield chunks[at], rows, digests
+                yield chunks[place], rows, digests
     except processes.Killed:
         raise BundleError(
             f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer"

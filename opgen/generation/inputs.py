@@ -84,10 +84,10 @@ _Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int, int]
 def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inputs]:
     """Draw and round every input; ``depths`` are the longest sums of each batch."""
     known, end = keys(seed, chain.from_iterable([batch.ids for batch in batches])), 0
-    found = []
+    filled = []
     for batch in batches:
         on_grid = RECIPES[batch.recipe].on_grid and not batch.given
-        found.append(
+        filled.append(
             Inputs(
                 batch,
                 known[end : (end := end + len(batch.ids))],
@@ -96,7 +96,7 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
             )
         )
     groups: dict[object, list[_Tensor]] = {}
-    for inputs, depth in zip(found, depths, strict=True):
+    for inputs, depth in zip(filled, depths, strict=True):
         batch = inputs.batch
         recipe, roles, tensors, cases = batch.recipe, batch.roles, batch.tensors, len(batch.ids)
         for name in batch.inputs:
@@ -115,7 +115,7 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
             )
     for alike in groups.values():
         _keep(alike, _values(alike))
-    return found
+    return filled
 
 
 @lru_cache(maxsize=1 << 14)
@@ -176,13 +176,13 @@ def _places(batch: Batch, role: Role) -> Array | None:
     if places is None or role != "gradient" or not way.sparse:
         return None
     try:
-        found: Array = places(
+        alone: Array = places(
             batch.names,
             {name: desc.shape for name, desc in batch.tensors.items()},
             batch.wanted,
             way.planted,
         )
-        return found
+        return alone
     except Exception as error:
         raise blamed(batch, "places", error) from error
 
@@ -203,9 +203,9 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(
         flat, compute
     )
-    at = 0
+    begin = 0
     for inputs, name, desc, cases, size in tensors:
-        cut = slice(at, at := at + cases * size)
+        cut = slice(begin, begin := begin + cases * size)
         if desc.plain:
             shape = cases, *desc.shape
             inputs.arrays[name, "input"], inputs.values[name] = (

@@ -37,17 +37,17 @@ class Parts(NamedTuple):
     @classmethod
     def of(cls, op: str) -> Parts:
         """Those of an operator's kernel."""
-        found = vars(whole(op))
+        functions = vars(whole(op))
         return cls(
-            found.get("VERSION", 1),
-            found["golden"],
-            found["magnitude"],
-            found.get("both"),
-            found.get("gain"),
-            found.get("places"),
-            found.get("PARTNERS"),
-            found.get("FACTORS", {}),
-            found.get("DIFFERENCES", ()),
+            functions.get("VERSION", 1),
+            functions["golden"],
+            functions["magnitude"],
+            functions.get("both"),
+            functions.get("gain"),
+            functions.get("places"),
+            functions.get("PARTNERS"),
+            functions.get("FACTORS", {}),
+            functions.get("DIFFERENCES", ()),
         )
 
 
@@ -62,7 +62,7 @@ def whole(op: str) -> Kernel:
     cannot be imported.
     """
     try:
-        found = kernel(op)
+        module = kernel(op)
     except ModuleNotFoundError as error:
         there = error.name != f"opgen.golden.{op}"
         text = (
@@ -79,7 +79,7 @@ def whole(op: str) -> Kernel:
         raise FileError(
             [Problem(file_of(op), _line(error, op), "", f"cannot be imported: {_words(error)}")]
         ) from error
-    missing = [name for name in NEEDED if not callable(getattr(found, name, None))]
+    missing = [name for name in NEEDED if not callable(getattr(module, name, None))]
     if missing:
         raise FileError(
             [
@@ -87,7 +87,7 @@ def whole(op: str) -> Kernel:
                 for name in missing
             ]
         )
-    return found
+    return module
 
 
 def depths(batch: Batch) -> dict[str, int]:
@@ -95,10 +95,10 @@ def depths(batch: Batch) -> dict[str, int]:
     shapes = {name: desc.shape for name, desc in batch.tensors.items()}
     depth = whole(batch.op).depth
     try:
-        found = {out: depth(batch.names, shapes, out) for out in batch.wanted}
+        lengths = {out: depth(batch.names, shapes, out) for out in batch.wanted}
     except Exception as error:
         raise blamed(batch, "depth", error) from error
-    for out, number in found.items():
+    for out, number in lengths.items():
         if not (type(number) is int and number > 0) and not _nothing(number, shapes):
             raise fault(
                 batch,
@@ -106,7 +106,7 @@ def depths(batch: Batch) -> dict[str, int]:
                 f"returned {number!r} for '{out}'; expected a whole number from 1, or 0 where a"
                 " tensor is empty",
             )
-    return found
+    return lengths
 
 
 def _nothing(depth: object, shapes: Mapping[str, tuple[int, ...]]) -> bool:
@@ -115,7 +115,9 @@ def _nothing(depth: object, shapes: Mapping[str, tuple[int, ...]]) -> bool:
     return isinstance(depth, (int, np.integer)) and int(depth) >= (0 if empty else 1)
 
 
-def check(batch: Batch, found: Mapping[str, Mapping[str, Array]], outputs: Collection[str]) -> None:
+def check(
+    batch: Batch, results: Mapping[str, Mapping[str, Array]], outputs: Collection[str]
+) -> None:
     """Raise FileError unless what the functions of a kernel returned (function -> output -> array)
     are the outputs, as stacks of float64 (complex128) of the batch's extents.
 
@@ -126,7 +128,7 @@ def check(batch: Batch, found: Mapping[str, Mapping[str, Array]], outputs: Colle
     for out in outputs:
         desc = tensors[out]
         dtype, size = DTYPES[desc.dtype].wide, cases * prod(desc.shape)
-        for what, arrays in found.items():
+        for what, arrays in results.items():
             array = arrays.get(out) if type(arrays) is dict else None
             if (
                 type(array) is not np.ndarray

@@ -36,29 +36,29 @@ class Outcome(NamedTuple):
         raise self.error
 
 
-def outcome(work: Callable[[Any], Any], tasks: Sequence[Any], at: int) -> Outcome:
+def outcome(work: Callable[[Any], Any], tasks: Sequence[Any], place: int) -> Outcome:
     """Do a task."""
     try:
-        return Outcome(at, work(tasks[at]))
+        return Outcome(place, work(tasks[place]))
     except Exception as error:  # noqa: BLE001
-        return Outcome(at, None, error)
+        return Outcome(place, None, error)
 
 
-def portable(found: Outcome) -> tuple[bytes, bool]:
+def portable(done: Outcome) -> tuple[bytes, bool]:
     """An outcome for another process, and whether it is an error: that comes with its trace, and as
     a text where it cannot be made again there. What cannot be pickled is an error, too.
     """
-    if found.error is None:
+    if done.error is None:
         try:
-            return pickle.dumps(found, pickle.HIGHEST_PROTOCOL), False
+            return pickle.dumps(done, pickle.HIGHEST_PROTOCOL), False
         except Exception as error:  # noqa: BLE001
-            found = Outcome(found.at, None, error)
-    told = found._replace(trace="".join(traceback.format_exception(found.error)))
+            done = Outcome(done.at, None, error)
+    told = done._replace(trace="".join(traceback.format_exception(done.error)))
     try:
         data = pickle.dumps(told)
         pickle.loads(data)
     except Exception:  # noqa: BLE001
-        data = pickle.dumps(told._replace(error=RuntimeError(repr(found.error))))
+        data = pickle.dumps(told._replace(error=RuntimeError(repr(done.error))))
     return data, True
 
 

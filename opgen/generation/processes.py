@@ -89,8 +89,8 @@ def answers(
     forked. Where the system has none to give, fewer work. What ``work`` raises is raised here;
     Killed where a worker is gone, and FileError where there is no room for what it says.
     """
-    with closing(_all(work, tasks, workers)) as found:
-        for done in found:
+    with closing(_all(work, tasks, workers)) as outcomes:
+        for done in outcomes:
             yield done.get()
 
 
@@ -112,8 +112,8 @@ def _all(work: Callable[[Task], Any], tasks: Sequence[Task], workers: int) -> Ge
 
 
 def _alone(work: Callable[[Task], Any], tasks: Sequence[Task]) -> Iterator[Outcome]:
-    for at in range(len(tasks)):
-        done = outcome(work, tasks, at)
+    for place in range(len(tasks)):
+        done = outcome(work, tasks, place)
         yield done
         if done.error is not None:
             return
@@ -151,8 +151,8 @@ def _together(
             ):
                 connection, team[connection] = member
         busy.update(team)
-        for at in _taken(tasks, shared.fileno()):
-            done = outcome(work, tasks, at)
+        for place in _taken(tasks, shared.fileno()):
+            done = outcome(work, tasks, place)
             if done.error is not None:
                 _take_all(tasks, shared.fileno())
             yield done
@@ -208,8 +208,8 @@ def _taken(tasks: Sequence[Any], shared: int) -> Iterator[int]:
     """Places of tasks that nobody else takes. To move a position and to tell it is one step for all
     who share an open file.
     """
-    while (at := os.lseek(shared, 1, os.SEEK_CUR) - 1) < len(tasks):
-        yield at
+    while (place := os.lseek(shared, 1, os.SEEK_CUR) - 1) < len(tasks):
+        yield place
 
 
 def _take_all(tasks: Sequence[Any], shared: int) -> None:
@@ -241,8 +241,8 @@ def _serve(
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     with suppress(BrokenPipeError):  # nobody is there to hear it
-        for at in _taken(tasks, shared):
-            data, wrong = portable(outcome(work, tasks, at))
+        for place in _taken(tasks, shared):
+            data, wrong = portable(outcome(work, tasks, place))
             if wrong:
                 _take_all(tasks, shared)
             connection.send(leave(data, file))

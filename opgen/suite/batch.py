@@ -161,10 +161,10 @@ def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:
     bound = np.array(
         [everywhere if value.bound is True else value.bound[rows] for value in values]
     ).T
-    found: list[dict[str, int]] = [{}] * len(rows)
+    bindings: list[dict[str, int]] = [{}] * len(rows)
     alike, first = factorize_rows(bound)
     for number, there in enumerate(bound[first]):
         some, mine = names[there].tolist(), np.flatnonzero(alike == number)
         for row, items in zip(mine.tolist(), numbers[mine][:, there].tolist(), strict=True):
-            found[row] = dict(zip(some, items, strict=False))
-    return found
+            bindings[row] = dict(zip(some, items, strict=False))
+    return bindings

@@ -38,23 +38,23 @@ def read_dumps(
     every API.
     """
     folder = Path() if str(beside) == "-" else Path(beside).parent
-    found: list[Mapping[str, Array]] = []
+    dumps: list[Mapping[str, Array]] = []
     problems = []
-    for one in calls:
+    for named in calls:
         try:
-            found.append(
-                read_dump(one, folder, outputs[one.call.api]) if "data" in one.extra else {}
+            dumps.append(
+                read_dump(named, folder, outputs[named.call.api]) if "data" in named.extra else {}
             )
         except DumpFault as fault:
-            problems.append(Problem(str(beside), one.line, one.id, str(fault)))
+            problems.append(Problem(str(beside), named.line, named.id, str(fault)))
     if problems:
         raise FileError(problems)
-    return found
+    return dumps
 
 
-def read_dump(one: NamedCall, folder: Path, outputs: Collection[str]) -> dict[str, Array]:
+def read_dump(named: NamedCall, folder: Path, outputs: Collection[str]) -> dict[str, Array]:
     """The arrays of one call, each float64 or complex128; raises :class:`DumpFault`."""
-    name = one.extra["data"]
+    name = named.extra["data"]
     if not isinstance(name, str) or not name.endswith(".npz"):
         raise DumpFault(f"data: expects the name of an .npz file, not {name!r}")
     try:
@@ -65,7 +65,7 @@ def read_dump(one: NamedCall, folder: Path, outputs: Collection[str]) -> dict[st
                 " writes one"
             )
         with archive as file:
-            return {key: _fitting(one, key, file[key], outputs) for key in file.files}
+            return {key: _fitting(named, key, file[key], outputs) for key in file.files}
     except (
         OSError,
         ValueError,
@@ -90,8 +90,10 @@ def _reason(error: Exception, path: Path) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _fitting(one: NamedCall, key: str, array: Any, outputs: Collection[str]) -> Array:
-    known = {name: value for name, value in one.call.args.items() if isinstance(value, TensorDesc)}
+def _fitting(named: NamedCall, key: str, array: Any, outputs: Collection[str]) -> Array:
+    known = {
+        name: value for name, value in named.call.args.items() if isinstance(value, TensorDesc)
+    }
     desc = known.get(key)
     if desc is None:
         raise DumpFault(f"data: {key}: the call has no such tensor{did_you_mean(key, known)}")

@@ -65,23 +65,32 @@ class Request:
             plans_of(
                 self.plan, ()
             )  # is not used here, but refused where there is none of that name
-            found = self._of_calls(known)
+            suite = self._of_calls(known)
         else:
             pages, tier = self.pages()
-            found = plan_suite(
-                pages, tier, self.products, self.patterns, [one.call for one, _ in self.given], each
+            suite = plan_suite(
+                pages,
+                tier,
+                self.products,
+                self.patterns,
+                [entry.call for entry, _ in self.given],
+                each,
             )
         text = "no case matches what was asked for; opgen cases lists what there is"
         unmet = (
             []
             if self.calls
-            else [one for one, at in match_ids(found.cases.id, self.patterns).items() if not at]
+            else [
+                pattern
+                for pattern, rows in match_ids(suite.cases.id, self.patterns).items()
+                if not rows
+            ]
         )
         if unmet:
-            raise FileError([Problem("`patterns`", None, one, text) for one in unmet])
-        if not len(found.cases):
+            raise FileError([Problem("`patterns`", None, pattern, text) for pattern in unmet])
+        if not len(suite.cases):
             raise FileError.of(self.calls or "opgen", "", text)
-        return shard(found, self.shard) if self.shard else found
+        return shard(suite, self.shard) if self.shard else suite
 
     def pages(self) -> tuple[list[tuple[Spec, Plan]], str]:
         """The pages that are asked for, each with its operator's plan, and the tier."""
@@ -108,7 +117,7 @@ class Request:
         known = catalog()
         if not self.calls:
             return (
-                [(one, {}) for one in read_calls(self.seed_calls, known.kinds)]
+                [(entry, {}) for entry in read_calls(self.seed_calls, known.kinds)]
                 if self.seed_calls
                 else []
             )
@@ -116,17 +125,17 @@ class Request:
         calls = read_calls(self.calls, known.kinds)
         if not calls:
             raise FileError.of(self.calls, "", "holds no call")
-        named = [calls[place] for place in select_ids([one.id for one in calls], self.patterns)]
+        named = [calls[place] for place in select_ids([entry.id for entry in calls], self.patterns)]
         some = [
-            one
-            for one in named
-            if (not apis or one.call.api in apis)
-            and (not self.products or one.call.product in self.products)
+            entry
+            for entry in named
+            if (not apis or entry.call.api in apis)
+            and (not self.products or entry.call.product in self.products)
         ]
         unnamed = [
-            Problem(self.calls, one.line, "", f"the id {one.id[:60]!r} {why}")
-            for one in some
-            if (why := _unkept(one.id))
+            Problem(self.calls, entry.line, "", f"the id {entry.id[:60]!r} {why}")
+            for entry in some
+            if (why := _unkept(entry.id))
         ]
         if unnamed:
             raise FileError(unnamed)
@@ -137,9 +146,11 @@ class Request:
     def digest(self) -> str:
         """SHA-256 over :attr:`given`, ids, arguments and tensors; empty where nothing is given."""
         digest = sha256()
-        for one, arrays in self.given:
+        for entry, arrays in self.given:
             digest.update(
-                json.dumps([one.id, one.call.api, one.call.product, to_json(one.call)]).encode()
+                json.dumps(
+                    [entry.id, entry.call.api, entry.call.product, to_json(entry.call)]
+                ).encode()
                 + b"\n"
             )
             for name, array in sorted(arrays.items()):
@@ -147,8 +158,8 @@ class Request:
         return digest.hexdigest() if self.given else ""
 
     def _of_calls(self, known: Catalog) -> Suite:
-        given = {one.id: arrays for one, arrays in self.given}
-        calls = [one for one, _ in self.given]
+        given = {entry.id: arrays for entry, arrays in self.given}
+        calls = [entry for entry, _ in self.given]
         page, plan = (
             lambda call: known.by_page[call.api, call.product],
             lambda spec: shipped_plan(known.of(spec.api)),
@@ -223,7 +234,7 @@ def remarks(request: Request, suite: Suite) -> list[str]:
             if unused
             else []
         )
-    found = [
+    lines = [
         f"{name}: {report.given} legal calls given, {len(report.cover.rows)} more cover all tuples"
         " of the tier"
         for name, report in suite.reports.items()
@@ -234,7 +245,7 @@ def remarks(request: Request, suite: Suite) -> list[str]:
         values = [
             value for value in (pages[0] if pages else ()) if all(value in page for page in pages)
         ]
-        found += [
+        lines += [
             f"{plan.file}: no call has {value}: forbidden by {pages[0][value]}" for value in values
         ]
-    return found
+    return lines

@@ -96,7 +96,7 @@ def stored(
         for code in np.flatnonzero(present).tolist()
     ]
     kinds = tuple(dict.fromkeys(kept))
-    kind = np.array([kinds.index(one) for one in kept], dtype=np.int64)[
+    kind = np.array([kinds.index(each) for each in kept], dtype=np.int64)[
         (np.cumsum(present) - 1)[codes]
     ]
     counts = np.concatenate([[0], np.count_nonzero(held, axis=1)])

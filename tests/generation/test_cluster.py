@@ -56,8 +56,7 @@ def test_three_workers_write_what_one_process_writes(suite, expected, local, tmp
     assert sum(told) == len(suite.cases)
 
 
-def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "TOGETHER", 1 << 10)
+def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path):
     victim, done, killed_at = next(iter(local.workers.values())).process.process.pid, 0, 0
 
     def advance(cases):
@@ -76,6 +75,7 @@ def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path, monk
         seed=3,
         dask=local.scheduler_address,
         progress=advance,
+        chunk=1 << 10,
     )
     assert 0 < killed_at < done == len(suite.cases)
     assert (tmp_path / "lost.h5").read_bytes() == expected

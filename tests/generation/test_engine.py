@@ -228,13 +228,9 @@ def test_differences_of_sums_that_certainly_overflow_may_be_anything() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7])
-def test_chunks_are_neighbours_of_a_bounded_size(
-    workers: int, small_suite: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(engine, "LEAST", 1 << 10)
+def test_chunks_are_neighbours_of_a_bounded_size(workers: int, small_suite: Suite) -> None:
     for most in (1, 1 << 12, 1 << 30):
-        monkeypatch.setattr(engine, "TOGETHER", most)
-        chunks = list(together(small_suite.batches, workers))
+        chunks = list(together(small_suite.batches, workers, most, 1 << 10))
         assert [batch for chunk in chunks for batch in chunk] == list(small_suite.batches) and all(
             chunks
         )
@@ -277,20 +273,15 @@ def of_size(size: int) -> Batch:
     ],
 )
 def test_a_worker_takes_a_third_of_its_share_of_what_is_left(
-    workers: int, most: int, lengths: list[int], monkeypatch: pytest.MonkeyPatch
+    workers: int, most: int, lengths: list[int]
 ) -> None:
-    monkeypatch.setattr(engine, "LEAST", 2_000)
-    monkeypatch.setattr(engine, "TOGETHER", most)
-    assert list(map(len, together([of_size(1_000)] * 60, workers))) == lengths
+    assert list(map(len, together([of_size(1_000)] * 60, workers, most, 2_000))) == lengths
 
 
-def test_a_batch_that_is_larger_than_a_chunk_counts_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "LEAST", 2_000)
-    monkeypatch.setattr(engine, "TOGETHER", 12_000)
-    found = list(
-        map(len, together([*[of_size(1_000)] * 24, of_size(10**9), *[of_size(1_000)] * 24], 2))
-    )
-    assert found == [10, 8, 6, 1, 4, 3, *[2] * 8, 1]
+def test_a_batch_that_is_larger_than_a_chunk_counts_as_one() -> None:
+    batches = [*[of_size(1_000)] * 24, of_size(10**9), *[of_size(1_000)] * 24]
+    lengths = list(map(len, together(batches, 2, 12_000, 2_000)))
+    assert lengths == [10, 8, 6, 1, 4, 3, *[2] * 8, 1]
 
 
 def test_what_a_view_holds_counts_and_so_does_a_case_of_nothing() -> None:

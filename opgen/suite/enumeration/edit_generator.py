@@ -210,16 +210,16 @@ def candidates(current: int, numbers: list[tuple[int, int]]) -> list[int]:
     """Numbers near enough to tip a comparison of ``left`` with ``right`` when ``current`` is part
     of either.
     """
-    found = {current + 1, current - 1, 0, -1, 2 * current}
+    near = {current + 1, current - 1, 0, -1, 2 * current}
     for left, right in numbers:
         gap = right - left
         for d in (-2, -1, 0, 1, 2):
-            found |= {right + d, left + d, current + gap // 2 + d}
-            found |= {current + times * gap + d for times in (-2, -1, 1, 2)}
+            near |= {right + d, left + d, current + gap // 2 + d}
+            near |= {current + times * gap + d for times in (-2, -1, 1, 2)}
             if left not in (0, 1):
-                found.add(current * (right + d) // left)
-    found.discard(current)
-    return sorted(found, key=lambda n: (abs(n - current), n))
+                near.add(current * (right + d) // left)
+    near.discard(current)
+    return sorted(near, key=lambda n: (abs(n - current), n))
 
 
 def distance(guard: Guard, view: View, rows: int) -> np.ndarray:

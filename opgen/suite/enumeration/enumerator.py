@@ -107,13 +107,13 @@ def enumerate_calls(
         search.run()
         chosen += _edited(search, tier, report, own)
         judged.append(search.edited.judged)
-    place = {one.row: i for i, one in reversed(list(enumerate(chosen)))}
+    place = {pick.row: i for i, pick in reversed(list(enumerate(chosen)))}
     return Enumeration(
-        Judgement.concatenate(judged).take(np.array([one.row for one in chosen], dtype=np.int64)),
-        Categorical.of([one.kind for one in chosen]),
-        Categorical.of([one.aims for one in chosen]),
-        Categorical.of([one.recipe for one in chosen]),
-        np.array([place.get(one.nearest_valid, -1) for one in chosen], dtype=np.int64),
+        Judgement.concatenate(judged).take(np.array([pick.row for pick in chosen], dtype=np.int64)),
+        Categorical.of([pick.kind for pick in chosen]),
+        Categorical.of([pick.aims for pick in chosen]),
+        Categorical.of([pick.recipe for pick in chosen]),
+        np.array([place.get(pick.nearest_valid, -1) for pick in chosen], dtype=np.int64),
         report,
     )
 

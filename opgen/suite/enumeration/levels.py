@@ -61,7 +61,7 @@ def levels_of(compiled: CompiledPlan, judged: Judgement, recipes: list[str]) -> 
     value.
     """
     fits = [_fits(compiled, judged, recipes, i) for i in range(len(compiled.axes))]
-    found: list[tuple[int, ...]] = []
+    levels: list[tuple[int, ...]] = []
     for row in np.flatnonzero(judged.valid).tolist():
         options = [np.flatnonzero(fit[:, row]).tolist() or [-1] for fit in fits]
         readings = 1
@@ -69,8 +69,8 @@ def levels_of(compiled: CompiledPlan, judged: Judgement, recipes: list[str]) -> 
             if readings * len(option) > MOST_READINGS:
                 options[i] = option[:1]
             readings *= len(options[i])
-        found += product(*options)
-    return np.array(sorted(set(found)), dtype=np.int64).reshape(-1, len(compiled.axes))
+        levels += product(*options)
+    return np.array(sorted(set(levels)), dtype=np.int64).reshape(-1, len(compiled.axes))
 
 
 def _fits(compiled: CompiledPlan, judged: Judgement, recipes: list[str], i: int) -> np.ndarray:

@@ -87,11 +87,11 @@ def untried(
 
 def by_default(compiled: CompiledPlan, rules: Iterable[str]) -> str:
     """What some rules compare that neither the plan nor the page sets."""
-    found = defaults(compiled, set(rules))
+    values = defaults(compiled, set(rules))
     return (
         "; by default "
-        + ", ".join(f"{name} is {str(value).lower()}" for name, value in found.items())
-        if found
+        + ", ".join(f"{name} is {str(value).lower()}" for name, value in values.items())
+        if values
         else ""
     )
 

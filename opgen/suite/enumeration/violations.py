@@ -54,8 +54,8 @@ def _strangers(search: EditSearch, number: int, rows: np.ndarray) -> np.ndarray:
     rule = search.rule(number)[0]
     own = _compared(rule)
     apart = [
-        (one.key is None or one.key != rule.key) and own.isdisjoint(_compared(one))
-        for one in search.spec.rules
+        (other.key is None or other.key != rule.key) and own.isdisjoint(_compared(other))
+        for other in search.spec.rules
     ]
     return np.asarray(search.edited.judged.broken[apart][:, rows].sum(axis=0))
 
@@ -82,7 +82,7 @@ def boundary_calls(search: EditSearch, number: int, most: int) -> list[int]:
 def list_members(search: EditSearch, number: int, known: Judgement) -> list[int]:
     """Legal calls for the members of a list that no call of ``known`` has, one each."""
     relation = search.rule(number)[1].require
-    found = []
+    members = []
     for right in (
         relation.right if relation.operator == "in" and relation.left.kind != "shape" else ()
     ):
@@ -91,8 +91,8 @@ def list_members(search: EditSearch, number: int, known: Judgement) -> list[int]
                 _has(search, relation.left, right, number, search.edited.judged)
                 & search.edited.valid
             )
-            found += rows[np.lexsort((search.edited.size[rows],))][:1].tolist()
-    return found
+            members += rows[np.lexsort((search.edited.size[rows],))][:1].tolist()
+    return members
 
 
 def _has(search: EditSearch, left: Term, right: Term, number: int, judged: Judgement) -> np.ndarray:
