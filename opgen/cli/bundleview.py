@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from opgen.model import BUCKETS, size
-from opgen.report.terminal import counted, literal, table
+from opgen.report.terminal import argument_text, counted, literal, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,16 +70,29 @@ def show_case(out: Console, case: Plain) -> None:
     _table(out, "source", "may answer", "why", rows=answers)
     if page["breaks"]:
         breaks = (
-            (broken["rule"], broken["clause"] or "", broken["at"] or "", literal(broken["found"]))
+            (
+                broken["rule"],
+                broken["clause"] or "",
+                broken["at"] or "",
+                literal(broken["requires"]),
+                literal(broken["found"]),
+            )
             for broken in page["breaks"]
         )
-        _table(out, "breaks rule", "clause", "line", "found", rows=breaks, right=("line",))
+        broken_heads = ("breaks rule", "clause", "line", "requires", "found")
+        _table(out, *broken_heads, rows=breaks, right=("line",))
     names = ("recipe", "compute", "nearest_valid", "inconclusive")
     facts = [f"{name}: {literal(case[name])}" for name in names if case[name]]
     if facts:
         _line(out, "  ".join(facts))
-    arguments = ((name, _argument(value)) for name, value in case["args"].items())
-    _table(out, "argument", "value", rows=arguments)
+    args, near = case["args"], case["differs"]
+    columns = [list(args), [literal(argument_text(value)) for value in args.values()]]
+    if near:
+        columns.append(
+            [literal(argument_text(near[name])) if name in near else "" for name in args]
+        )
+    heads = ("argument", "value", "nearest valid")[: len(columns)]
+    _table(out, *heads, rows=zip(*columns, strict=True))
     _tensors(out, case["tensors"])
 
 
@@ -118,7 +131,7 @@ def _tensors(out: Console, tensors: list[Plain]) -> None:
         (
             tensor["name"],
             tensor["role"],
-            f"{tensor['dtype']} {_list(tensor['shape'])}",
+            f"{tensor['dtype']} {literal(tensor['shape'])}",
             _number(tensor["least"]),
             _number(tensor["greatest"]),
             " ".join(map(_number, tensor["first"]))
@@ -146,32 +159,6 @@ def _table(
 
 def _codes(codes: list[object]) -> str:
     return " or ".join(map(str, codes))
-
-
-def _list(values: list[object]) -> str:
-    return "\\[" + ", ".join(map(str, values)) + "]"
-
-
-def _argument(value: Any) -> str:
-    """An argument on one line, as the page's words have it."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return _list([str(item).lower() if isinstance(item, bool) else item for item in value])
-    if not isinstance(value, dict):
-        return literal(value)
-    text = f"{value['dtype']} {value['format']} {_list(value['shape'])}"
-    if value.get("strides") is not None:
-        text += f" strides {_list(value['strides'])}"
-    if value.get("offset"):
-        text += f" offset {value['offset']}"
-    if value.get("storage_shape") is not None:
-        text += f" storage {_list(value['storage_shape'])}"
-    if value.get("range") is not None:
-        text += f" range {_list(value['range'])}"
-    return text
 
 
 def _number(value: object) -> str:

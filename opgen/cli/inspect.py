@@ -1,4 +1,4 @@
-"""``opgen inspect``: a bundle, a results file, or one of its cases, in a terminal."""
+"""``opgen inspect``: show a bundle, a results file, or one of its cases."""
 
 from __future__ import annotations
 
@@ -62,9 +62,22 @@ def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None
             as_json,
             lambda: summary.summary(bundle),
             bundleview.show_summary,
-            lambda name: summary.whole(bundle[name]),
+            lambda name: _whole(bundle, name),
             bundleview.show_case,
         )
+
+
+def _whole(bundle: Bundle, name: str) -> Plain:
+    """A case, with what each broken rule requires, and the arguments of its nearest valid case
+    where they are others.
+    """
+    from opgen.bundle.results import summary
+    from opgen.report.cases import differences
+    from opgen.spec.catalog import catalog
+
+    case = bundle[name]
+    requires = catalog().formulas(case.op, case.product)
+    return summary.whole(case, requires) | {"differs": differences(bundle, case)}
 
 
 def _show(

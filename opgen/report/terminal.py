@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,6 +47,28 @@ def literal(text: object) -> str:
     from rich.markup import escape
 
     return escape(visible(str(text)))
+
+
+def argument_text(value: Any) -> str:
+    """An argument of a call, in the form of JSON, on one line.
+
+    >>> argument_text({"dtype": "FLOAT", "format": "ND", "shape": [2, 3], "offset": 4})
+    'FLOAT ND [2, 3] offset 4'
+    >>> argument_text([True, False]), argument_text(None), argument_text(-1)
+    ('[true, false]', 'null', '-1')
+    """
+    if not isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    text = f"{value['dtype']} {value['format']} {value['shape']}"
+    for key, name in (
+        ("strides", "strides"),
+        ("offset", "offset"),
+        ("storage_shape", "storage"),
+        ("range", "range"),
+    ):
+        if value.get(key) not in (None, 0):
+            text += f" {name} {value[key]}"
+    return text
 
 
 def counted(number: int, what: str) -> str:

@@ -48,6 +48,11 @@ class Catalog:
         text = f"no such operator{did_you_mean(name, known)}; opgen ops lists them"
         raise FileError.of("`operators`", name, text)
 
+    def formulas(self, api: str, product: str) -> dict[str, str]:
+        """Rule -> what it requires, of the page that judges such calls."""
+        page = self.by_page.get((api, product))
+        return {rule.id: rule.text for rule in page.rules} if page else {}
+
     def of(self, api: str) -> list[Spec]:
         """The pages of one operator."""
         return [spec for spec in self.specs if spec.api == api]

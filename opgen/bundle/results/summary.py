@@ -5,6 +5,7 @@ values.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import numpy as np
@@ -57,9 +58,9 @@ def _file(file: Finished, cases: int) -> dict[str, object]:
     }
 
 
-def whole(case: CaseView) -> dict[str, object]:
+def whole(case: CaseView, formulas: Mapping[str, str]) -> dict[str, object]:
     """One case: its call, what page and library say, and of every tensor with data its range and
-    first values.
+    first values. ``formulas``: rule -> what it requires.
     """
     expect, library = case.expect, case.library
     return {
@@ -72,7 +73,10 @@ def whole(case: CaseView) -> dict[str, object]:
         "page": {
             "codes": list(expect.codes),
             "bucket": expect.bucket,
-            "breaks": [asdict(b) for b in expect.breaks],
+            "breaks": [
+                {**asdict(broken), "requires": formulas.get(broken.rule, "")}
+                for broken in expect.breaks
+            ],
         },
         "library": (
             library

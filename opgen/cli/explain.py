@@ -1,0 +1,200 @@
+"""``opgen explain``: explain a word, a rule, a status code or a case."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from opgen.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opgen.spec.rules import Rule
+    from opgen.spec.spec import Spec
+
+
+@click.command(
+    epilog=options.examples(
+        "opgen explain",
+        "opgen explain lenient",
+        "opgen explain pad_height",
+        "opgen explain 161002",
+        "opgen explain --bundle suite.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'",
+    )
+)
+@click.argument("word", metavar="[WORD|RULE|CODE|CASE]", default="")
+@click.option(
+    "--bundle",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Explain a case of this bundle, by its id or a pattern.",
+)
+@options.json_option()
+def command(word: str, bundle: str | None, as_json: bool) -> None:
+    """Explain a word of opgen's tables, reports and messages, a rule of a page, a status code, or a
+    case of a bundle.
+
+    Without an argument: all words. A rule is shown with its line of the page, its formula, a call
+    that breaks it, and the nearest call that obeys it. A code is shown with all rules behind it.
+    """
+    from opgen.cli import console
+
+    if bundle:
+        _explain_cases(bundle, word, as_json)
+        return
+    entries = list(_entries(word) if word else _all_words())
+    if not entries:
+        _refuse(word)
+    if as_json:
+        console.json_text(entries)
+        return
+    for entry in entries:
+        _show(entry)
+
+
+def _all_words() -> Iterator[dict[str, Any]]:
+    from opgen.report.words import words
+
+    for word in words().values():
+        yield {"word": word.word, "kind": word.section, "meaning": word.meaning}
+
+
+def _entries(name: str) -> Iterator[dict[str, Any]]:
+    """Everything of this name, whatever its kind."""
+    from opgen.report.words import meanings
+    from opgen.spec.catalog import catalog
+
+    for word in meanings(name):
+        yield {"word": word.word, "kind": word.section, "meaning": word.meaning}
+    for spec in catalog().specs:
+        for rule in spec.rules:
+            if rule.id == name:
+                yield _rule(spec, rule)
+        if name in _codes(spec):
+            yield _code(spec, name)
+
+
+def _rule(spec: Spec, rule: Rule) -> dict[str, Any]:
+    from opgen.calls.call_json import to_json
+    from opgen.lint.facts import answer
+    from opgen.quality.rule_examples import rule_example
+    from opgen.suite.selection import Request
+
+    entry: dict[str, Any] = {
+        "word": rule.id,
+        "kind": "rule",
+        "page": spec.name,
+        "api": spec.api,
+        "lines": list(rule.at),
+        "answer": answer(rule),
+        "requires": rule.text,
+        "note": rule.note,
+    }
+    shown = rule_example(Request(operators=[spec.op], plan="standard").suite(), spec.name, rule)
+    if shown is not None:
+        entry["example"] = {
+            "breaks": {"id": shown.case, "found": shown.found, "call": to_json(shown.illegal)},
+            "obeys": {"id": shown.nearest_valid, "call": to_json(shown.legal)},
+            "differs": shown.differs,
+        }
+    return entry
+
+
+def _codes(spec: Spec) -> set[str]:
+    """The codes and clauses that a page names."""
+    return {text for rule in spec.rules for text in (str(rule.code), rule.clause or "")} | set(
+        spec.clauses
+    )
+
+
+def _code(spec: Spec, code: str) -> dict[str, Any]:
+    """All rules of a page behind a code, or behind one clause of it."""
+    return {
+        "word": code,
+        "kind": "code",
+        "page": spec.name,
+        "api": spec.api,
+        "rules": [
+            {
+                "rule": rule.id,
+                "clause": rule.clause,
+                "lines": list(rule.at),
+                "requires": rule.text,
+            }
+            for rule in spec.rules
+            if code in (str(rule.code), rule.clause)
+        ],
+    }
+
+
+def _refuse(word: str) -> None:
+    from opgen.files.yamlfile import did_you_mean
+    from opgen.model import FileError
+    from opgen.report.words import names
+    from opgen.spec.catalog import catalog
+
+    known = [*names(), *(rule.id for spec in catalog().specs for rule in spec.rules)]
+    text = f"no such word, rule or code{did_you_mean(word, known)}; opgen explain lists the words"
+    raise FileError.of("explain", word, text)
+
+
+def _show(entry: dict[str, Any]) -> None:
+    """An entry, for people."""
+    from textwrap import fill
+
+    from opgen.report.terminal import argument_text, visible
+
+    head = click.style(visible(entry["word"]), bold=True)
+    if "meaning" in entry:
+        click.echo(f"{head}  {click.style(entry['kind'], dim=True)}")
+        click.echo(fill(entry["meaning"], 100, initial_indent="  ", subsequent_indent="  "))
+        return
+    click.echo(f"{head}  {click.style('of ' + entry['page'], dim=True)}")
+    if entry["kind"] == "code":
+        for rule in entry["rules"]:
+            place = rule["clause"] or ""
+            lines = ", ".join(map(str, rule["lines"]))
+            click.echo(f"  {place:<10} {rule['rule']}  line {lines or 'none'}")
+            click.echo(f"  {'':<10} {rule['requires']}")
+        return
+    lines = ", ".join(map(str, entry["lines"]))
+    click.echo(f"  line {lines or 'none'}, a break is answered by {entry['answer']}")
+    click.echo(f"  requires  {entry['requires']}")
+    if entry["note"]:
+        click.echo(
+            fill(entry["note"], 100, initial_indent="  note      ", subsequent_indent=" " * 12)
+        )
+    if "example" not in entry:
+        click.echo("  no call of the standard suite breaks it; opgen cases --json says why")
+        return
+    breaks, obeys = entry["example"]["breaks"], entry["example"]["obeys"]
+    click.echo(f"  breaks it  {breaks['found']}  in {breaks['id']}")
+    click.echo(f"  obeys it   {obeys['id']}")
+    for name in entry["example"]["differs"]:
+        click.echo(f"  {name}")
+        click.echo(f"    obeys   {argument_text(obeys['call'][name])}")
+        click.echo(f"    breaks  {argument_text(breaks['call'][name])}")
+
+
+def _explain_cases(bundle: str, pattern: str, as_json: bool) -> None:
+    """Each chosen case in sentences."""
+    import opgen
+    from opgen.cli import console
+    from opgen.report import cases
+    from opgen.spec.catalog import catalog
+
+    if not pattern:
+        raise click.UsageError("--bundle: names no case; give its id or a pattern behind the file")
+    with opgen.open(bundle) as held:
+        chosen = [held[name] for name in options.choose(held.ids, [pattern])]
+        lines = {
+            case.id: list(cases.sentences(held, case, catalog().formulas(case.op, case.product)))
+            for case in chosen
+        }
+    if as_json:
+        console.json_text([{"id": name, "sentences": told} for name, told in lines.items()])
+        return
+    for told in lines.values():
+        click.echo("\n".join(told))

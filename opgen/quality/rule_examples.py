@@ -1,0 +1,45 @@
+"""Calls that show a rule: one that breaks it, and the legal one nearest to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from opgen.model import Call
+from opgen.spec.rules import Rule
+from opgen.suite.suite import Suite
+
+
+@dataclass(frozen=True)
+class RuleExample:
+    """A call that breaks a rule, the values found in it, and the nearest call that obeys it."""
+
+    case: str
+    illegal: Call
+    found: str
+    nearest_valid: str
+    legal: Call
+
+    @property
+    def differs(self) -> list[str]:
+        """The arguments in which the two calls differ."""
+        return [name for name, value in self.illegal.args.items() if self.legal.args[name] != value]
+
+
+def rule_example(suite: Suite, page: str, rule: Rule) -> RuleExample | None:
+    """The case of a suite that breaks a rule of a page with the fewest others; None where no case
+    does.
+    """
+    cases = suite.cases
+    aimed = cases.aims.mask(
+        lambda aims: any(aim.verb == "breaks" and aim.rules[0] == rule.id for aim in aims)
+    )
+    rows = np.intersect1d(np.flatnonzero(aimed), suite.rows_of(page))
+    if not len(rows):
+        return None
+    others = [len(cases[row].page.breaks) for row in rows.tolist()]
+    illegal = cases[int(rows[int(np.argmin(others))])]
+    legal = cases[list(cases.id).index(illegal.nearest_valid)]
+    found = next(broken.found for broken in illegal.page.breaks if broken.rule == rule.id)
+    return RuleExample(illegal.id, illegal.call, found, legal.id, legal.call)

@@ -1,0 +1,92 @@
+"""``opgen explain``: words, rules, codes, and cases of a bundle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from opgen.cli import main
+from opgen.oracle.callfiles import judge_given
+from opgen.report.words import words
+
+pytestmark = pytest.mark.usefixtures("enumerated_once")
+
+
+def explain(*args: str) -> Result:
+    return CliRunner().invoke(main, ["explain", *args], prog_name="opgen")
+
+
+def entries(*args: str) -> list[dict[str, object]]:
+    shown = explain(*args, "--json")
+    assert shown.exit_code == 0, shown.output
+    loaded: list[dict[str, object]] = json.loads(shown.stdout)
+    return loaded
+
+
+def test_without_an_argument_all_words() -> None:
+    assert [entry["word"] for entry in entries()] == list(words())
+    assert explain().stdout.count("\n") > 2 * len(words())
+
+
+@pytest.mark.parametrize(
+    ("word", "part"),
+    [
+        ("lenient", "forbids without naming a code"),
+        ("known_deviation", "what the published library is known to do"),
+        ("integers", "any error at all"),
+        ("stride_swapped", "the strides of two axes are exchanged"),
+    ],
+)
+def test_a_word_a_recipe_a_mutant(word: str, part: str) -> None:
+    assert part in " ".join(explain(word).stdout.split())
+
+
+def test_a_rule_with_a_call_that_breaks_it_and_one_that_obeys() -> None:
+    of_page, of_none = entries("pad_height")
+    assert of_page["lines"] == [79] and of_page["answer"] == "161002.7"
+    assert of_page["requires"] == "padH <= kH / 2"
+    example = of_page["example"]
+    calls = [
+        {
+            "id": side,
+            "op": of_page["api"],
+            "product": "ascend910b",
+            "args": example[side]["call"],  # type: ignore[index]
+        }
+        for side in ("breaks", "obeys")
+    ]
+    breaks, obeys = judge_given(calls)
+    assert [broken.rule for broken in breaks.page.breaks] == ["pad_height"]
+    assert obeys.page.bucket == "valid"
+    assert of_none["page"] == "avg_pool3d_backward" and "example" not in of_none
+
+
+def test_a_code_and_a_clause_with_all_rules_behind_them() -> None:
+    (clause,) = [one for one in entries("161002.7") if one["page"] == "avg_pool2d_backward"]
+    assert [rule["rule"] for rule in clause["rules"]] == ["pad_height", "pad_width"]  # type: ignore[attr-defined]
+    code = next(one for one in entries("161002") if one["page"] == "avg_pool2d_backward")
+    assert {rule["clause"] for rule in code["rules"]} > {"161002.7", "161002.8"}  # type: ignore[attr-defined]
+
+
+def test_what_is_not_known_is_refused_with_the_nearest_name() -> None:
+    shown = explain("pad_heigth")
+    assert shown.exit_code == 2 and "did you mean 'pad_height'?" in shown.stderr
+    assert explain("--bundle", __file__).exit_code == 2
+
+
+def test_a_case_of_a_bundle(tmp_path: Path) -> None:
+    path = tmp_path / "suite.h5"
+    pattern = "avg_pool2d_backward.910b.invalid.pad_height.*"
+    made = CliRunner().invoke(
+        main, ["generate", "avg_pool2d_backward", "--case", pattern, "-o", str(path), "-q"]
+    )
+    assert made.exit_code == 0, made.output
+    text = explain("--bundle", str(path), pattern).stdout
+    assert "It breaks pad_height (clause 161002.7, line 79): padH <= kH / 2" in text
+    assert "The page admits the status 161002 (stated)" in text
+    assert "and in the nearest valid call" in text
+    shown = CliRunner().invoke(main, ["inspect", str(path), pattern])
+    assert "padH <= kH / 2" in shown.stdout and "nearest valid" in shown.stdout
