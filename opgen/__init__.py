@@ -4,8 +4,10 @@
 >>> opgen.__version__
 '0.1.0'
 
-``opgen.open`` reads a bundle, ``opgen.Results`` writes what a device answered, ``opgen.diff``
-compares the two. Each is imported when it is first used, so that ``import opgen`` costs nothing.
+``opgen.generate`` writes a bundle, ``opgen.open`` reads one. ``opgen.run`` runs it on a device, or
+``opgen.Results`` writes what a device of your own answered; ``opgen.diff`` compares the two, and
+``opgen.minimize`` reduces a failure. ``opgen.judge`` says whether calls are legal. Each is imported
+when it is first used, so that ``import opgen`` costs nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +21,26 @@ _LAZY = {
     "open": ("opgen.bundle.read.reader", "Bundle"),
     "Results": ("opgen.bundle.results.writer", "Results"),
     "BundleError": ("opgen.bundle.format.dtypes", "BundleError"),
+    "FileError": ("opgen.model", "FileError"),
     "diff": ("opgen.comparison.verdicts", "diff"),
+    "generate": ("opgen.generation.bundle_file", "generate"),
+    "judge": ("opgen.oracle.callfiles", "judge_given"),
+    "minimize": ("opgen.minimization.failing_case", "minimize"),
+    "run": ("opgen.devices.running", "run"),
 }
 
-__all__ = ["BundleError", "Results", "__version__", "diff", "open"]
+__all__ = [
+    "BundleError",
+    "FileError",
+    "Results",
+    "__version__",
+    "diff",
+    "generate",
+    "judge",
+    "minimize",
+    "open",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:

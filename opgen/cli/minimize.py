@@ -1,4 +1,4 @@
-"""``opgen minimize BUNDLE RESULTS CASE --backend B``: the simplest call that still fails."""
+"""``opgen minimize BUNDLE RESULTS CASE``: reduce a failing case to the simplest one."""
 
 from __future__ import annotations
 
@@ -84,53 +84,43 @@ def command(
     from opgen.bundle.write.output import write_text
     from opgen.cli.console import note, progress
     from opgen.cli.options import choose
-    from opgen.comparison.statuses import BAD
-    from opgen.comparison.verdicts import diff
-    from opgen.devices import backend as make_backend
     from opgen.interop.folder import file_name, misplaced
     from opgen.minimization import files, torch_program
+    from opgen.minimization.failing_case import first_failing
     from opgen.minimization.failure import Failure
-    from opgen.minimization.reduction import minimize
     from opgen.model import FileError
 
     with opgen.open(bundle) as file:
-        report = diff(file, results, cases=choose(file.ids, [case], "CASE"))
-        bad = [verdict for verdict in report if verdict.verdict in BAD]
-        if not bad:
-            raise FileError.of(
-                results,
-                case,
-                f"{', '.join(report.totals)}: only a case that fails can be minimized",
-            )
-        folder = Path(output or f"{file_name(bad[0].case)}-minimal")
-        taken = folder.is_dir() and any(folder.iterdir()) and not force
-        reason = misplaced(folder) or (
-            "holds files already; --force replaces them" if taken else ""
+        failed = first_failing(file, results, choose(file.ids, [case], "CASE"))
+    folder = Path(output or f"{file_name(failed)}-minimal")
+    taken = folder.is_dir() and any(folder.iterdir()) and not force
+    reason = misplaced(folder) or ("holds files already; --force replaces them" if taken else "")
+    if not reason and not os.access(folder if folder.is_dir() else folder.parent, os.W_OK):
+        reason = "cannot be written; name another with -o"
+    if reason:
+        raise FileError.of(str(folder), "", reason)
+
+    def tell(failure: Failure) -> None:
+        note(f"{failure.elements} elements: {failure.detail or failure.verdict}", quiet)
+
+    with progress("minimizing", None, quiet):
+        minimal = opgen.minimize(
+            bundle,
+            results,
+            failed,
+            backend,
+            device=device,
+            timeout=timeout,
+            most=most,
+            progress=tell,
         )
-        if not reason and not os.access(folder if folder.is_dir() else folder.parent, os.W_OK):
-            reason = "cannot be written; name another with -o"
-        if reason:
-            raise FileError.of(str(folder), "", reason)
-
-        def tell(failure: Failure) -> None:
-            note(f"{failure.elements} elements: {failure.detail or failure.verdict}", quiet)
-
-        with progress("minimizing", None, quiet):
-            seed = int(file.header.get("seed", 0))
-            minimal = minimize(
-                file[bad[0].case],
-                make_backend(backend, device, timeout),
-                seed=seed,
-                most=most,
-                progress=tell,
-            )
     texts = files(minimal.failure)
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         write_text(folder / name, text, force=True)
     if minimal.failure.own:
         note(
-            f"{bad[0].case}: the fault needs the data of the case; they are in the programs, and"
+            f"{failed}: the fault needs the data of the case; they are in the programs, and"
             " call.json draws others",
             quiet,
         )

@@ -4,10 +4,11 @@ complete.
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from opgen.bundle.format.dtypes import BundleError
@@ -15,36 +16,50 @@ from opgen.bundle.format.heading import header
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.bundle.results.writer import Results
+from opgen.calls.ids import select_ids
 from opgen.devices import Backend
+from opgen.devices import backend as backend_of
+from opgen.model import TIME_LIMIT
 
 Tally = Counter[str]
+_log = logging.getLogger(__name__)
 
 
 def run(
-    bundle: Bundle,
-    backend: Backend,
-    path: str | Path,
+    bundle: str | Path | Bundle,
+    backend: str | Backend,
+    output: str | Path,
     *,
-    cases: Sequence[str] | None = None,
+    device: str = "",
+    timeout: float = TIME_LIMIT,
+    cases: Sequence[str] = (),
     resume: bool = False,
     force: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Tally:
-    """Run cases (all, unless ids are given) and write their answers; returns how often each kind of
-    answer occurred, and how many were ``kept`` of an earlier run, or ``dropped`` where ``resume``
-    would have kept what a killed one left.
+    """Run a bundle on a device and write its answers, as ``opgen run`` does.
 
-    ``resume``: what ``path`` already answers is kept and not run again; BundleError where another
+    ``backend`` is a name (``torch``, ``mutant:NAME``) or a :class:`Backend`; ``device`` and
+    ``timeout`` are for a name. ``cases`` are ids or patterns; none are all. Returns how often each
+    kind of answer occurred, how many were ``kept`` of an earlier run, or ``dropped`` where
+    ``resume`` would have kept what a killed one left.
+
+    ``resume``: what ``output`` already answers is kept and not run again; BundleError where another
     device answered. Stopped while the backend runs, by an interruption or by a fault, it writes
     what there is and passes on what stopped it. ``progress`` is told how many more cases are done.
     """
-    wanted = bundle.ids if cases is None else cases
-    with Results.create(path, bundle, force=force, resume=resume) as results:
-        tally = +Counter({"kept": len(results), "dropped": results.dropped})
+    if isinstance(backend, str):
+        backend = backend_of(backend, device, timeout)
+    with ExitStack() as stack:
+        file = bundle if isinstance(bundle, Bundle) else stack.enter_context(Bundle(bundle))
+        results = stack.enter_context(Results.create(output, file, force=force, resume=resume))
+        wanted = [file.ids[row] for row in select_ids(file.ids, cases)]
         left = [case for case in wanted if case not in results]
+        tally = +Counter({"kept": len(results), "dropped": results.dropped})
         progress(len(wanted) - len(left))
         with _terminated_as_interrupted(), closing(backend):
-            _say(results, header(backend.open(bundle, left), {}))
+            _say(results, header(backend.open(file, left), {}))
+            _log.info("%s: %d cases to run, %d answered before", output, len(left), len(results))
             for answer in backend.answers():
                 results.add(
                     answer.id,
@@ -55,6 +70,7 @@ def run(
                     answer.error,
                 )
                 tally[_kind(answer)] += 1
+                _log.debug("%s: status %s, %s s", answer.id, answer.status, answer.time)
                 progress(1)
     return tally
 

@@ -16,27 +16,31 @@ calls.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii as quoted
+from pathlib import Path
 
+from opgen.calls.call_json import CallFault
 from opgen.calls.factorize import factorize
 from opgen.calls.garbage import gc_paused
-from opgen.calls.jsonl import NamedCall
+from opgen.calls.jsonl import NamedCall, parse_call, read_calls
 from opgen.calls.table import from_calls
 from opgen.model import (
     Argument,
     Break,
     Code,
     Expectation,
+    FileError,
     LibraryAnswer,
+    Problem,
     TensorDesc,
     Truth,
     written,
 )
 from opgen.oracle import library
 from opgen.oracle.judgement import Judgement, judge
-from opgen.spec.catalog import Catalog
+from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
 
 ROWS = 16_384
@@ -51,6 +55,29 @@ class JudgedCall:
     call: NamedCall
     page: Expectation
     library: LibraryAnswer | None
+
+
+def judge_given(calls: str | Path | Iterable[Mapping[str, object]]) -> list[JudgedCall]:
+    """What page and library say of calls, as ``opgen judge`` does: of a file, or of dicts in the
+    form of its lines. Raises FileError with every call that has not that form.
+
+    >>> args = {"gradOutput": None, "self": None, "padding": [1, 1], "gradInput": None}
+    >>> call = {"op": "aclnnReflectionPad1dBackward", "product": "ascend910", "args": args}
+    >>> [answer.page.bucket for answer in judge_given([{"id": "nulls", **call}])]
+    ['assumed']
+    """
+    pages = catalog()
+    if isinstance(calls, str | Path):
+        return judge_calls(read_calls(calls, pages.kinds), pages)
+    named, problems = [], []
+    for number, call in enumerate(calls, 1):
+        try:
+            named.append(parse_call(json.dumps(call), pages.kinds, number=number))
+        except CallFault as fault:
+            problems.append(Problem("calls", number, "", str(fault)))
+    if problems:
+        raise FileError(problems)
+    return judge_calls(named, pages)
 
 
 def judge_calls(calls: Sequence[NamedCall], pages: Catalog, rows: int = ROWS) -> list[JudgedCall]:
