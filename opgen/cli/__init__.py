@@ -39,6 +39,16 @@ Examples:
 Tab completion: eval "$(_OPGEN_COMPLETE=bash_source opgen)" (or zsh_source, fish_source)."""
 
 
+GROUPS = {
+    "Make suites": ("generate", "cases", "merge"),
+    "Ask": ("explain", "ops", "page", "judge", "inspect", "coverage", "mutants", "backtest"),
+    "Run and judge devices": ("run", "diff", "compare", "minimize"),
+    "Keep what is written": ("check", "audit", "refresh", "verify", "schema"),
+    "Exchange with other tools": ("import", "export", "unpack"),
+}
+"""The commands as ``opgen --help`` lists them."""
+
+
 class Stop(click.ClickException):
     """What has gone wrong, as lines for standard error."""
 
@@ -78,8 +88,10 @@ class Commands(click.Group):
         return _command(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(titles().items()))
+        width = max(map(len, titles()))
+        for group, names in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(name.ljust(width), titles()[name]) for name in names])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -100,6 +112,10 @@ class Commands(click.Group):
         with _good_order():  # --help and --version write here
             return super().make_context(*args, **given)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.default_map = None if ctx.resilient_parsing else _defaults()
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         with _good_order(ctx):
             result = super().invoke(ctx)
@@ -107,13 +123,30 @@ class Commands(click.Group):
             return result
 
 
+def _defaults() -> dict[str, dict[str, object]] | None:
+    """What a pyproject.toml says of options; little is imported where no file speaks of opgen."""
+    from pathlib import Path
+
+    here = Path.cwd()
+    files = (folder / "pyproject.toml" for folder in (here, *here.parents))
+    path = next((file for file in files if file.is_file()), None)
+    if path is None or b"tool.opgen" not in path.read_bytes():
+        return None
+    from opgen.cli import settings
+
+    return settings.defaults(path, titles(), _command)
+
+
 @cache
 def _command(name: str) -> click.Command:
     """A command, which before anything else refuses to write over what it reads."""
+    from opgen.cli import settings
     from opgen.cli.paths import refuse_shared
 
     command: click.Command = import_module(f"{__name__}.{name}").command
     command.name, does = name, command.callback
+    for option in settings.options(command).values():
+        option.envvar = settings.variable(name, option)
 
     @click.pass_context
     def callback(ctx: click.Context, *args: Any, **given: Any) -> Any:
@@ -256,8 +289,16 @@ def _write_any_text() -> None:
     callback=_version,
     help="Show the version and exit.",
 )
-def main() -> None:  # noqa: D103  the help text is given above
+@click.option("-v", "--verbose", is_flag=True, help="Show each step with its time.")
+@click.option(
+    "--log", metavar="FILE", help="Write each step, and each answer of a device, to this file."
+)
+def main(verbose: bool, log: str | None) -> None:  # noqa: D103  the help text is given above
     # Read when numpy is imported, by no command before this. Work is spread by processes; threads
     # of OpenBLAS would only wait on each other over tiny products.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _write_any_text()
+    if verbose or log:
+        from opgen.cli.log import steps
+
+        click.get_current_context().with_resource(steps(verbose, log))

@@ -1,4 +1,4 @@
-"""``opgen audit``: specs against the pages that they were transcribed from."""
+"""``opgen audit``: compare specs with the pages that they transcribe."""
 
 from __future__ import annotations
 

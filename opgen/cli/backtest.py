@@ -1,4 +1,4 @@
-"""``opgen backtest FILE``: the two sources against statuses that were really returned."""
+"""``opgen backtest FILE``: compare page and library with statuses that were really returned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opgen cases``: what would be generated."""
+"""``opgen cases``: list what would be generated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opgen check``: specs, plans and errata, with all their problems."""
+"""``opgen check``: check specs, plans and errata."""
 
 from __future__ import annotations
 

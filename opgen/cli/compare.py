@@ -1,4 +1,4 @@
-"""``opgen compare BEFORE AFTER``: two reports against each other."""
+"""``opgen compare BEFORE AFTER``: say what changed between two reports."""
 
 from __future__ import annotations
 

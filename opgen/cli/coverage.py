@@ -1,4 +1,4 @@
-"""``opgen coverage``: which rules and which combinations of values a set of calls tests."""
+"""``opgen coverage``: measure which rules and which combinations of values a suite tests."""
 
 from __future__ import annotations
 

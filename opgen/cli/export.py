@@ -1,4 +1,4 @@
-"""``opgen export FORMAT FILE``: a bundle in the form of another tool."""
+"""``opgen export FORMAT FILE``: write a bundle in another tool's form."""
 
 from __future__ import annotations
 

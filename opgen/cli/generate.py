@@ -1,4 +1,4 @@
-"""``opgen generate``: a suite as a bundle."""
+"""``opgen generate``: write a suite as a bundle."""
 
 from __future__ import annotations
 

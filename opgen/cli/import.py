@@ -1,4 +1,4 @@
-"""``opgen import FORMAT FILE``: calls from another tool's case file."""
+"""``opgen import FORMAT FILE``: make calls from another tool's cases."""
 
 from __future__ import annotations
 

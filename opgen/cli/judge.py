@@ -1,4 +1,4 @@
-"""``opgen judge [CALLS.jsonl | -]``: what page and library say of calls."""
+"""``opgen judge [CALLS.jsonl | -]``: say what page and library answer to calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opgen merge``: parts of a suite, or of its results, joined."""
+"""``opgen merge``: join the parts of a suite, or results of one bundle."""
 
 from __future__ import annotations
 

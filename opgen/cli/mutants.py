@@ -1,4 +1,4 @@
-"""``opgen mutants``: which cases of a plan catch which wrong device."""
+"""``opgen mutants``: measure which wrong devices a suite catches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opgen ops``: the operators, their pages, products and dtypes."""
+"""``opgen ops``: list operators, their pages, products and dtypes."""
 
 from __future__ import annotations
 

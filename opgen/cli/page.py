@@ -1,4 +1,4 @@
-"""``opgen page``: a spec in the order of its page."""
+"""``opgen page``: print a spec in the order of its page."""
 
 from __future__ import annotations
 

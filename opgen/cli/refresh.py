@@ -1,4 +1,4 @@
-"""``opgen refresh``: goldens held against their lock."""
+"""``opgen refresh``: compare goldens with their lock, or write the lock anew."""
 
 from __future__ import annotations
 

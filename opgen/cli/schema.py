@@ -1,4 +1,4 @@
-"""``opgen schema``: the form of specs, plans and calls, for editors."""
+"""``opgen schema``: print the form of specs, plans or calls, for editors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opgen unpack``: a bundle as a tree to browse."""
+"""``opgen unpack``: write a bundle as a tree of groups, to browse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opgen verify``: is a file whole?"""
+"""``opgen verify``: check the integrity of a file."""
 
 from __future__ import annotations
 

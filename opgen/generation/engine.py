@@ -6,6 +6,7 @@ places that the layout has given them; the bytes are the same for any number of 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,8 @@ from opgen.generation.computing import Arrays
 from opgen.numerics.arrays import Array
 from opgen.suite.batch import Batch
 from opgen.suite.suite import Suite
+
+_log = logging.getLogger(__name__)
 
 TOGETHER = 1 << 19
 """Elements of the tensors of batches that are computed together, at most: the more, the less numpy
@@ -112,6 +115,7 @@ def write(
         tell = progress or (lambda cases: None)
         waiting = _waiting(suite.batches, writer.written)
         tell(len(suite.cases) - _cases(waiting))
+        _log.info("%s: %d cases to compute, in %d batches", path, _cases(waiting), len(waiting))
         if dask:
             for some, arrays in cluster.computed(
                 partial(computing.compute, seed=seed),
@@ -126,6 +130,7 @@ def write(
             ):
                 writer.accept(rows, digests)
                 tell(_cases(some))
+    _log.info("%s: written, digest %s", path, writer.digest)
     return str(writer.digest)
 
 

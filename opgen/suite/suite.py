@@ -5,6 +5,7 @@ A case is a call with an id, expectations and a purpose.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -34,6 +35,8 @@ from opgen.suite.labelling import label
 from opgen.suite.naming import case_ids
 from opgen.suite.planning.plan import Plan
 from opgen.suite.stored import Stored, stored
+
+_log = logging.getLogger(__name__)
 
 MOST_ELEMENTS = 2**20
 """Elements of all tensors of a given call up to which it has data."""
@@ -154,6 +157,7 @@ def _planned(
     values = {ids[row]: arrays for row, arrays in calls.given.items()}
     most = plan.tiers[tier].elements
     suite = _labelled(plan, calls.judged, cases.take(np.flatnonzero(keep)), values, most)
+    _log.info("%s: %d cases of the tier %s", spec.name, len(suite.cases), tier)
     return replace(suite, reports={spec.name: report})
 
 

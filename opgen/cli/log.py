@@ -1,0 +1,42 @@
+"""What a command does, step by step: on standard error with ``-v``, in a file with ``--log``."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from opgen.model import FileError
+
+LOGGER = logging.getLogger("opgen")
+"""The parent of the loggers of all rooms."""
+
+
+@contextmanager
+def steps(verbose: bool, path: str | None) -> Iterator[None]:
+    """Show steps on standard error, and write them, with answers to single cases, to a file, while
+    the block runs.
+
+    Raises FileError where the file cannot be written.
+    """
+    handlers: list[logging.Handler] = []
+    if verbose:
+        handlers.append(logging.StreamHandler(sys.stderr))
+        handlers[0].setLevel(logging.INFO)
+    if path:
+        try:
+            handlers.append(logging.FileHandler(path, encoding="utf-8"))
+        except OSError as error:
+            raise FileError.of(path, "", f"cannot be written: {error.strerror}") from None
+    LOGGER.setLevel(logging.DEBUG if path else logging.INFO)
+    for handler in handlers:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+        LOGGER.addHandler(handler)
+    try:
+        yield
+    finally:
+        LOGGER.setLevel(logging.NOTSET)
+        for handler in handlers:
+            LOGGER.removeHandler(handler)
+            handler.close()

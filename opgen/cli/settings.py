@@ -1,0 +1,90 @@
+"""Options that need not be typed: from ``[tool.opgen]`` of a pyproject.toml, and the environment.
+
+A command line wins over the environment, which wins over the file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from opgen.model import FileError, Problem
+
+if TYPE_CHECKING:
+    import click
+
+
+def name_of(option: click.Parameter) -> str:
+    """An option as it is typed, without its dashes: ``seed-calls``."""
+    return max(option.opts, key=len).lstrip("-")
+
+
+def variable(command: str, option: click.Parameter) -> str:
+    """The variable of the environment that gives an option of a command.
+
+    >>> import click
+    >>> variable("generate", click.Option(["--seed-calls"]))
+    'OPGEN_GENERATE_SEED_CALLS'
+    """
+    return f"OPGEN_{command}_{name_of(option)}".replace("-", "_").upper()
+
+
+def options(command: click.Command) -> dict[str, click.Parameter]:
+    """The options of a command by the names that a person types."""
+    return {name_of(one): one for one in command.params if one.param_type_name == "option"}
+
+
+def defaults(
+    path: Path, names: Mapping[str, str], command: Callable[[str], click.Command | None]
+) -> dict[str, dict[str, object]]:
+    """Command -> parameter -> value, of the table ``[tool.opgen]`` of a file.
+
+    A key of the table itself holds for every command that has such an option; ``[tool.opgen.run]``
+    holds for ``opgen run`` alone. ``names`` are those of all commands, ``command`` gives one.
+    Raises FileError naming every key that no command has.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("opgen", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FileError.of(str(path), "", f"cannot be read: {error}") from None
+    if not isinstance(table, dict):
+        raise FileError.of(str(path), "tool.opgen", "expects a table of options")
+    known = {name: options(found) for name in names if table and (found := command(name))}
+    general = {key: value for key, value in table.items() if not isinstance(value, dict)}
+    own = {key: value for key, value in table.items() if isinstance(value, dict)}
+    if problems := list(_unknown(str(path), general, own, known)):
+        raise FileError(problems)
+    return {
+        name: {
+            str(has[key].name): value
+            for key, value in (general | own.get(name, {})).items()
+            if key in has
+        }
+        for name, has in known.items()
+    }
+
+
+def _unknown(
+    file: str,
+    general: Mapping[str, object],
+    own: Mapping[str, Mapping[str, object]],
+    known: Mapping[str, Mapping[str, object]],
+) -> Iterator[Problem]:
+    from opgen.files.yamlfile import did_you_mean
+
+    everything = {key for has in known.values() for key in has}
+    for key in general:
+        if key not in everything:
+            text = f"no command has such an option{did_you_mean(key, everything)}"
+            yield Problem(file, None, f"tool.opgen.{key}", text)
+    for name, table in own.items():
+        if name not in known:
+            text = f"no such command{did_you_mean(name, known)}"
+            yield Problem(file, None, f"tool.opgen.{name}", text)
+            continue
+        for key in table:
+            if key not in known[name]:
+                text = f"no such option{did_you_mean(key, known[name])}"
+                yield Problem(file, None, f"tool.opgen.{name}.{key}", text)
