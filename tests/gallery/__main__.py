@@ -19,14 +19,14 @@ from rich.text import Text
 HERE = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
-GENERATE = "opgen generate"
 INSPECT = "opgen inspect opgen-smoke.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'"
 BROKEN = "opgen run suite.h5 --backend mutant:channel_block_lost -o results.h5"
 DIFF = "opgen diff suite.h5 results.h5 --html report.html"
-TERMINALS = {"generate": GENERATE, "inspect": INSPECT, "diff": DIFF}
+TERMINALS = {"inspect": INSPECT, "diff": DIFF}
 """Picture -> the command that it shows."""
 
 SILENT = {
+    "inspect": ("opgen generate --quiet",),
     "diff": (
         "opgen generate avg_pool2d_backward group_norm_backward -o suite.h5 --quiet",
         f"{BROKEN} --quiet",

@@ -1,0 +1,91 @@
+"""The README's commands run one after the other in one folder, each with the files that the ones
+before it made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MOST_WORDS = 700
+"""Words before the reference."""
+
+
+def commands() -> list[tuple[str, int]]:
+    """Every command line that the README shows, in its order, and how it ends."""
+    blocks = re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    lines = [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+    ends = [re.search(r"  # exit (\d+)", line) for line in lines]
+    return [
+        (line.partition("  # ")[0], int(end[1]) if end else 0)
+        for line, end in zip(lines, ends, strict=True)
+    ]
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A folder with the project's test data, and an environment whose ``opgen`` is this one."""
+    folder, programs = tmp_path_factory.mktemp("readme"), tmp_path_factory.mktemp("bin")
+    (folder / "tests").symlink_to(ROOT / "tests")
+    program = programs / "opgen"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m opgen "$@"\n', encoding="utf-8")
+    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    paths = [str(programs), os.environ["PATH"]]
+    environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYTHONPATH": str(ROOT)}
+    return folder, environment
+
+
+def test_the_commands_run_in_the_order_in_which_they_stand(
+    shell: tuple[Path, dict[str, str]],
+) -> None:
+    folder, environment = shell
+    assert len(commands()) > 20
+    for line, code in commands():
+        ran = subprocess.run(
+            line,
+            shell=True,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert ran.returncode == code, f"$ {line}\n{ran.stdout[-2000:]}{ran.stderr[-2000:]}"
+
+
+def test_the_first_screen_is_what_the_commands_print(
+    shell: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    def opgen(*words: str) -> str:
+        ran = subprocess.run(
+            ["opgen", *words],
+            cwd=tmp_path,
+            env=shell[1],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        return ran.stdout
+
+    opgen("generate", "avg_pool2d_backward", "-o", "pool.h5")
+    opgen("run", "pool.h5", "--backend", "mutant:not_enforced/pad_height", "-o", "results.h5")
+    case = "avg_pool2d_backward.910b.invalid.pad_height.*"
+    printed = opgen("inspect", "pool.h5", case) + opgen("diff", "pool.h5", "results.h5")
+    blocks = re.findall(r"^```text\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    shown = [line for block in blocks for line in block.splitlines()]
+    assert len(shown) == 5
+    for line in shown:
+        assert re.search(re.escape(line).replace(r"\.\.\.", r"\S+"), printed), line
+
+
+def test_the_part_that_everybody_reads_is_short() -> None:
+    head, _, _ = README.partition("\n# Reference\n")
+    assert len(head) < len(README) and len(head.split()) <= MOST_WORDS
