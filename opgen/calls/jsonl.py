@@ -78,13 +78,8 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
                         )
                         break
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise FileError(
-            [
-                Problem(
-                    name, None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}"
-                )
-            ]
-        ) from None
+        reason = getattr(error, "strerror", None) or error
+        raise FileError.of(name, "", f"cannot be read: {reason}") from None
     if problems:
         raise FileError(problems)
     return calls

@@ -92,14 +92,11 @@ def _content(spec: Spec, folder: Path) -> bytes:
         content = path.read_bytes()
         content.decode()
     except OSError as error:
-        raise FileError(
-            [Problem(str(path), None, "", f"cannot be read: {error.strerror}")]
-        ) from None
+        raise FileError.of(str(path), "", f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise FileError(
-            [Problem(str(path), line, "", "is not UTF-8; convert the page first, iconv does")]
-        ) from None
+        text = "is not UTF-8; convert the page first, iconv does"
+        raise FileError.of(str(path), "", text, line) from None
     return content
 
 

@@ -7,6 +7,7 @@ them is accepted. One pass per stage over whole columns.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -139,16 +140,11 @@ def _stray(judgement: Judgement) -> np.ndarray:
     return result
 
 
-def errata_of(api: str) -> Errata | None:
-    """The errata of an operator; ``None`` where nothing is known of it."""
-    return errata().get(api)
-
-
 def answers_to(judgement: Judgement, known: Errata | None = None) -> LibraryAnswers | None:
     """What the library answers to every row of a judged table; ``None`` where nothing is known of
     the operator.
     """
-    known = known or errata_of(judgement.spec.api)
+    known = known or errata().get(judgement.spec.api)
     if known is None or judgement.spec.name not in known.pages:
         return None
     page = known.pages[judgement.spec.name]
@@ -195,20 +191,17 @@ def _what_lets_pass(answers: LibraryAnswers) -> dict[str, dict[str, np.ndarray]]
     rule.
     """
     page, view, rows = answers.page, answers.view, len(answers.stage)
-    lets: dict[str, dict[str, np.ndarray]] = {}
+    lets: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
     for tolerance in page.tolerated:
         for rule in tolerance.rules:
-            lets.setdefault(rule, {})[tolerance.id] = tolerance.reached(view, rows)
+            lets[rule][tolerance.id] = tolerance.reached(view, rows)
     for i, stage in enumerate(page.stages):
-        for rule in stage.instead_of:
-            lets.setdefault(rule, {})[stage.id] = np.ones(rows, dtype=bool)
+        # not asked for this call, or only after the stage that accepted it
+        missed = ~stage.reached(view, rows) | ((answers.stage != ACCEPTED) & (answers.stage < i))
         for held in stage.rules:
-            # not asked for this call, or only after the stage that accepted it
-            missed = ~stage.reached(view, rows) | (
-                (answers.stage != ACCEPTED) & (answers.stage < i)
-            )
-            others = lets.setdefault(held.id, {})
-            others[stage.id] = missed | others.get(stage.id, np.zeros(rows, dtype=bool))
+            lets[held.id][stage.id] = missed
+        for rule in stage.instead_of:
+            lets[rule][stage.id] = np.ones(rows, dtype=bool)
     return lets
 
 

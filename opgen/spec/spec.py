@@ -180,14 +180,14 @@ class SpecScope:
         self.words = {word: number for p in parameters.values() for number, word in p.enum.items()}
         self.occurrences: dict[str, list[Occurrence]] = {}
         for p in parameters.values():
-            for rank, letters in p.shapes.items():
-                for i, letter in enumerate(letters):
-                    if isinstance(letter, str):
-                        self.occurrences.setdefault(letter, []).append(Occurrence(p.name, rank, i))
-            for length, slots in p.items.items():
+            axes = {rank: [(axis,) for axis in shape] for rank, shape in p.shapes.items()}
+            for size, slots in (*axes.items(), *p.items.items()):
                 for i, names in enumerate(slots):
                     for name in names:
-                        self.occurrences.setdefault(name, []).append(Occurrence(p.name, length, i))
+                        if isinstance(name, str):
+                            self.occurrences.setdefault(name, []).append(
+                                Occurrence(p.name, size, i)
+                            )
 
     def constant(self, name: str) -> int | None:
         return self.words.get(name)
