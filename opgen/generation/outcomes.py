@@ -73,9 +73,9 @@ def leave(data: bytes, file: IO[bytes]) -> tuple[int, int] | str:
     return start, file.tell()
 
 
-def take(place: tuple[int, int] | str, file: IO[bytes]) -> Outcome:
-    """What another process has left; FileError where it found no room. The position of the file is
-    the other's, and stays.
+def take(place: tuple[int, int] | str, file: IO[bytes], at_once: int = _MOST_AT_ONCE) -> Outcome:
+    """What another process has left, read ``at_once`` bytes at a time; FileError where it found no
+    room. The position of the file is the other's, and stays.
     """
     if isinstance(place, str):
         text = f"has no room for what a worker process says: {place}; TMPDIR names another folder"
@@ -84,6 +84,6 @@ def take(place: tuple[int, int] | str, file: IO[bytes]) -> Outcome:
     data = bytearray(end - start)
     view = memoryview(data)
     while view:
-        view = view[os.preadv(file.fileno(), [view[:_MOST_AT_ONCE]], end - len(view)) :]
+        view = view[os.preadv(file.fileno(), [view[:at_once]], end - len(view)) :]
     found: Outcome = pickle.loads(data)
     return found

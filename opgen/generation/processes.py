@@ -60,13 +60,18 @@ class _Worker(NamedTuple):
     file: IO[bytes]
 
 
-def cores() -> int:
+def cores(quota: Path = QUOTA) -> int:
     """How many processes can work side by side here."""
     most = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(most, allowed(quota) or most)
+
+
+def allowed(quota: Path) -> int:
+    """The cores that a file like :data:`QUOTA` leaves to a container; 0 where it names no limit."""
     with suppress(OSError, ValueError):
-        used, of = map(int, QUOTA.read_text(encoding="ascii").split())
-        most = min(most, max(1, round(used / of)))
-    return most
+        used, period = map(int, quota.read_text(encoding="ascii").split())
+        return max(1, round(used / period))
+    return 0
 
 
 def in_order(work: Callable[[Task], Answer], tasks: Sequence[Task], workers: int) -> list[Answer]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from opgen.generation import outcomes
 from opgen.generation.outcomes import Outcome, leave, outcome, portable, take
 from opgen.model import FileError, Problem
 
@@ -33,20 +32,19 @@ def there_and_back(found: Outcome, file: Any) -> Outcome:
     return take(leave(portable(found)[0], file), file)
 
 
-def test_answers_behind_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_behind_each_other(tmp_path: Path) -> None:
     """However few bytes the system reads at a time."""
-    monkeypatch.setattr(outcomes, "_MOST_AT_ONCE", 3)
     with open(tmp_path / "a", "w+b") as file:
         places = [
             leave(portable(outcome(lambda task: task * 10, ["a", "b", "c"], at))[0], file)
             for at in range(3)
         ]
-        assert [take(place, file).get() for place in reversed(places)] == [
+        assert [take(place, file, 3).get() for place in reversed(places)] == [
             "c" * 10,
             "b" * 10,
             "a" * 10,
         ]
-        assert [take(place, file).at for place in places] == [0, 1, 2]
+        assert [take(place, file, 3).at for place in places] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from opgen.cli import main
 from opgen.generation import processes
-from opgen.generation.processes import Killed, answers, cores, in_order
+from opgen.generation.processes import Killed, allowed, answers, cores, in_order
 from opgen.model import FileError, Problem
 from opgen.suite import suite
 from opgen.suite.selection import Request
@@ -259,16 +259,17 @@ def test_after_an_error_no_task_is_begun(workers: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "most"),
-    [("200000 100000", 2), ("50000 100000", 1), ("max 100000", 64), ("", 64), (None, 64)],
+    [("200000 100000", 2), ("50000 100000", 1), ("max 100000", 0), ("", 0), (None, 0)],
 )
 def test_cores_are_as_many_as_a_container_may_use(
-    text: str | None, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str | None, most: int, tmp_path: Path
 ) -> None:
+    quota = tmp_path / "cpu.max"
     if text is not None:
-        (tmp_path / "cpu.max").write_text(text)
-    monkeypatch.setattr(processes, "QUOTA", tmp_path / "cpu.max")
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(64)), raising=False)
-    assert cores() == most
+        quota.write_text(text)
+    assert allowed(quota) == most
+    unlimited = cores(tmp_path / "none")
+    assert cores(quota) == min(most or unlimited, unlimited)
 
 
 def test_cores_are_those_that_this_process_may_use() -> None:
