@@ -209,7 +209,7 @@ def _file(files: ExitStack) -> IO[bytes] | None:
     return None
 
 
-def _taken(tasks: Sequence[Any], shared: int) -> Iterator[int]:
+def _taken(tasks: Sequence[object], shared: int) -> Iterator[int]:
     """Places of tasks that nobody else takes. To move a position and to tell it is one step for all
     who share an open file.
     """
@@ -217,7 +217,7 @@ def _taken(tasks: Sequence[Any], shared: int) -> Iterator[int]:
         yield place
 
 
-def _take_all(tasks: Sequence[Any], shared: int) -> None:
+def _take_all(tasks: Sequence[object], shared: int) -> None:
     """Leave no task to anybody."""
     os.lseek(shared, len(tasks), os.SEEK_SET)
 

@@ -9,9 +9,10 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from opgen.calls.case_table import CaseTable
 from opgen.calls.factorize import factorize, factorize_rows, true_columns
@@ -22,6 +23,8 @@ from opgen.oracle.judgement import Judgement
 from opgen.spec.compute_dtype import ComputeDtypes
 from opgen.suite.planning.plan import Plan
 
+Given: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
+"""Id -> input -> values that no recipe draws, row-major."""
 BATCH_ELEMENTS = 1 << 16
 """Elements of one batch's tensors beyond which it is cut: small enough for the cache, large enough
 for numpy."""
@@ -56,7 +59,7 @@ class Batch:
     roles: dict[str, str]
     gradient: str
     factors: int
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, ArrayLike] = field(default_factory=dict)
 
     def subset(self, kept: Sequence[int]) -> Batch:
         """The cases at these places of the batch, in this order."""
@@ -70,7 +73,7 @@ def batches(
     wanted: Mapping[str, np.ndarray],
     cases: CaseTable,
     rows: np.ndarray,
-    given: Mapping[str, Mapping[str, Any]],
+    given: Given,
 ) -> Iterator[Batch]:
     """The cases at ``rows``, grouped by everything that shapes their computation.
 
@@ -139,7 +142,7 @@ def batches(
             )
 
 
-def _digest(given: Mapping[str, Any]) -> str:
+def _digest(given: Mapping[str, ArrayLike]) -> str:
     """A digest of given values; the empty string where none are given."""
     if not given:
         return ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers, answers_to
 from opgen.spec.compute_dtype import ComputeDtypes, compute_dtypes
 from opgen.spec.rules import true_where
+from opgen.suite.batch import Given
 from opgen.suite.computable import computable, holdable, single, sized
 from opgen.suite.inconclusive import why_inconclusive
 from opgen.suite.planning.plan import Plan
@@ -42,7 +42,7 @@ def label(
     plan: Plan,
     judged: Judgement,
     cases: CaseTable,
-    given: Mapping[str, Mapping[str, Any]],
+    given: Given,
     most: int,
 ) -> Labelled:
     """Label cases that make the calls of a judged table. ``given``: id -> input -> values that no

@@ -6,7 +6,7 @@ A case is a call with an id, expectations and a purpose.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -26,7 +26,7 @@ from opgen.numerics.recipes import DEFAULT
 from opgen.oracle.judgement import Judgement, judge
 from opgen.oracle.library import answers_to
 from opgen.spec.spec import Spec
-from opgen.suite.batch import Batch, batches
+from opgen.suite.batch import Batch, Given, batches
 from opgen.suite.budget import affordable
 from opgen.suite.enumeration.enumerator import Enumeration, EnumerationReport, enumerate_calls
 from opgen.suite.enumeration.handwritten import with_handwritten
@@ -45,7 +45,7 @@ Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 """How some work is done for each of several things, in their order: ``map``, or something that has
 other processes help."""
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NOTHING: Given = MappingProxyType({})
 
 
 @dataclass
@@ -183,7 +183,7 @@ def call_suite(
     page: Callable[[Call], Spec],
     plan: Callable[[Spec], Plan],
     elements: int = MOST_ELEMENTS,
-    given: Mapping[str, Mapping[str, Any]] = _NOTHING,
+    given: Given = _NOTHING,
     recipe: str = DEFAULT,
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
@@ -225,7 +225,7 @@ def _labelled(
     plan: Plan,
     judged: Judgement,
     cases: CaseTable,
-    given: Mapping[str, Mapping[str, Any]],
+    given: Given,
     most: int,
 ) -> Suite:
     """The suite of cases that make calls of one judged table."""

@@ -1,9 +1,10 @@
-"""Which values of a plan's axes a call has: a plan's compiled, read back off calls that somebody
+"""Which values of a plan's axes a call has: a plan's choices, read back off calls that somebody
 else may have made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from opgen.calls.table import ArrayColumn, TensorColumn
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Reference
+from opgen.spec.language.terms import Reference, Term
 from opgen.spec.rules import true_where
 from opgen.suite.planning.call_builder import CallBuilder
 from opgen.suite.planning.compiled_plan import CompiledPlan
@@ -21,7 +22,7 @@ from opgen.suite.planning.derive import SHARED
 from opgen.suite.planning.strides import view_of
 
 MOST_READINGS = 64
-"""A call that several compiled would have made counts for each of them, up to so many."""
+"""A call that several choices would have made counts for each of them, up to so many."""
 
 
 class _AsCalled(CallBuilder):
@@ -109,7 +110,9 @@ def _own(compiled: CompiledPlan, ref: Reference) -> bool:
     )
 
 
-def _follows(guarded: Any, called: _AsCalled, actual: Value, rows: int) -> np.ndarray:
+def _follows(
+    guarded: Iterable[tuple[Term | None, Term]], called: _AsCalled, actual: Value, rows: int
+) -> np.ndarray:
     """Where the first entry of a ``let`` that applies gives what the call has."""
     fits = np.ones(rows, dtype=bool)
     left = np.ones(rows, dtype=bool)
