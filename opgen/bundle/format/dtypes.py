@@ -129,7 +129,7 @@ def numpy_dtype(name: str) -> np.dtype:
 Elements = TypeVar("Elements", int, np.ndarray)
 
 
-def room(elements: Elements, itemsize: int) -> Elements:
+def room(elements: Elements, itemsize: Elements | int) -> Elements:
     """The elements that tensors of so many take in their blob, padding included; a number or an
     array of them.
     """

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from opgen.bundle.format.digest import digest_of
-from opgen.bundle.format.dtypes import ROLES, BundleError, room
+from opgen.bundle.format.dtypes import ROLES, room
 from opgen.bundle.format.tensorrow import TensorRow
 from opgen.bundle.read.contents import BundleTables
 
@@ -35,59 +36,46 @@ def batches(bundle: BundleTables, limit: int = 4 << 20) -> Iterator[CaseStack]:
 
     Every tensor is checked unless ``bundle.check`` is false; BundleError if one is damaged.
     """
-    cases = bundle.tables["cases"]
-    firsts, counts = cases["first_tensor"].astype(np.int64), cases["tensors"].astype(np.int64)
-    size = _bytes(bundle)
-    totals = np.concatenate([[0], np.cumsum(size)])
-    weight = totals[firsts + counts] - totals[firsts]
-    for start, end in _runs(bundle, firsts, counts, size):
-        step = max(1, limit // max(1, int(weight[start])))
-        for case in range(start, end, step):
-            rows = range(case, min(end, case + step))
-            yield CaseStack(rows, _read(bundle, rows, int(firsts[case]), int(counts[case])))
-
-
-def _bytes(bundle: BundleTables) -> np.ndarray:
-    """Bytes in its blob of each tensor row, padding included; 0 without data."""
-    tensors = bundle.tables["tensors"]
-    size = np.zeros(len(tensors), dtype=np.int64)
-    for number, (kind, _, _) in bundle.blobs.items():
-        rows = (tensors["dtype"] == number) & (tensors["position"] >= 0)
-        size[rows] = room(tensors["elements"][rows], kind.itemsize) * kind.itemsize
-    return size
-
-
-def _runs(
-    bundle: BundleTables, firsts: np.ndarray, counts: np.ndarray, size: np.ndarray
-) -> Iterator[tuple[int, int]]:
-    """Ranges of cases that are equal in form and follow one another in every blob."""
     cases, tensors = bundle.tables["cases"], bundle.tables["tensors"]
     if not len(cases):
         return
-    case = np.repeat(np.arange(len(cases)), counts)
-    inside = np.flatnonzero(case < len(cases) - 1)
-    inside = inside[counts[case[inside]] == counts[case[inside] + 1]]
-    after = inside + counts[case[inside]]
-    same = np.ones(len(inside), dtype=bool)
+    item, blob = np.ones((2, len(tensors)), dtype=np.int64)
+    for place, (number, (kind, _, _)) in enumerate(bundle.blobs.items()):
+        mine = tensors["dtype"] == number
+        item[mine], blob[mine] = kind.itemsize, place
+    taken = np.where(tensors["position"] >= 0, room(tensors["elements"], item), 0)
+    weight = np.bincount(tensors["case"], taken * item, len(cases)).astype(np.int64)
+    alike = _alike(cases, tensors, taken, blob)
+    edges = [0, *(np.flatnonzero(~alike) + 1).tolist(), len(cases)]
+    for start, end in pairwise(edges):
+        step = max(1, limit // max(1, int(weight[start])))
+        for case in range(start, end, step):
+            rows = range(case, min(end, case + step))
+            first, count = int(cases["first_tensor"][case]), int(cases["tensors"][case])
+            yield CaseStack(rows, _read(bundle, rows, first, count))
+
+
+def _alike(
+    cases: np.ndarray, tensors: np.ndarray, taken: np.ndarray, blob: np.ndarray
+) -> np.ndarray:
+    """(cases - 1,) bool: a case is equal in form to the next, whose data follow in every blob;
+    ``taken`` are the elements that each tensor takes in its ``blob``.
+    """
+    case, counts = tensors["case"].astype(np.int64), cases["tensors"].astype(np.int64)
+    alike = (counts[:-1] == counts[1:]) & (cases["op"][:-1] == cases["op"][1:])
+    here = np.flatnonzero(np.append(alike, False)[case])
+    after = here + counts[case[here]]
+    group = case * (blob.max(initial=0) + 1) + blob
+    step = np.bincount(group, taken).astype(np.int64)[group[here]]
+    held, empty = tensors["position"] >= 0, tensors["elements"] == 0
+    same = held[here] == held[after]
+    same &= (
+        ~held[here] | empty[here] | (tensors["position"][after] - tensors["position"][here] == step)
+    )
     for column in _SAME:
-        same &= tensors[column][inside] == tensors[column][after]
-    apart = np.zeros(len(inside), dtype=np.int64)
-    for number, (kind, _, _) in bundle.blobs.items():
-        of_kind = tensors["dtype"] == number
-        footprint = np.bincount(case[of_kind], weights=size[of_kind], minlength=len(cases)).astype(
-            np.int64
-        )
-        mine = of_kind[inside]
-        apart[mine] = footprint[case[inside[mine]]] // kind.itemsize
-    data = (tensors["position"][inside] >= 0) & (tensors["elements"][inside] > 0)
-    same &= ~data | (tensors["position"][after] - tensors["position"][inside] == apart)
-    same &= (tensors["position"][inside] >= 0) == (tensors["position"][after] >= 0)
-    joined = np.zeros(len(cases) - 1, dtype=bool)
-    joined[counts[:-1] == counts[1:]] = True
-    np.logical_and.at(joined, case[inside], same)
-    joined &= cases["op"][:-1] == cases["op"][1:]
-    edges = [0, *(np.flatnonzero(~joined) + 1).tolist(), len(cases)]
-    yield from zip(edges[:-1], edges[1:], strict=True)
+        same &= tensors[column][here] == tensors[column][after]
+    alike[case[here[~same]]] = False
+    return np.asarray(alike, dtype=bool)
 
 
 def _read(
@@ -108,18 +96,19 @@ def _read(
             (row.position + row.elements - low for row in full), default=0
         ) * kind.itemsize + stride * (len(rows) - 1)
         if low < 0 or low * kind.itemsize + last > limit * kind.itemsize:
-            raise BundleError(
-                f"{bundle.path}: damaged: {bundle.ids[rows[0]]} lies outside the data"
-            )
+            raise bundle.damage(rows[0], mine[0][1].name, "lies outside the data")
         window = bundle.bytes(start + low * kind.itemsize, last)
+        view = window.data
         for i, row in mine:
             offset, length = (
                 (row.position - low) * kind.itemsize if row.elements else 0,
                 row.elements * kind.itemsize,
             )
-            if bundle.check:
-                digests = table["digest"][i : i + count * len(rows) : count].tolist()
-                _check(bundle, rows, window, offset, length, stride, digests, row.name)
+            digests = table["digest"][i : i + count * len(rows) : count].tolist()
+            for k, digest in enumerate(digests if bundle.check else ()):
+                begin = offset + k * stride
+                if digest_of(view[begin : begin + length]) != digest:
+                    raise bundle.damage(rows[k], row.name, "does not match its digest")
             stack = as_strided(window[offset:], (len(rows), length), (stride, 1)).view(kind)
             shape = bundle.sequence(row.shape) or ()
             whole = row.is_whole and prod(shape) == row.elements
@@ -127,21 +116,3 @@ def _read(
                 stack.reshape(len(rows), *shape) if whole else stack
             )
     return arrays
-
-
-def _check(
-    bundle: BundleTables,
-    rows: range,
-    window: np.ndarray,
-    offset: int,
-    length: int,
-    stride: int,
-    digests: list[bytes],
-    name: int,
-) -> None:
-    view = window.data
-    for i, digest in enumerate(digests):
-        start = offset + i * stride
-        if digest_of(view[start : start + length]) != digest:
-            where = f"{bundle.ids[rows[i]]}: {bundle.names[name]}"
-            raise BundleError(f"{bundle.path}: damaged: {where} does not match its digest")
