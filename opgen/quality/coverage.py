@@ -151,7 +151,7 @@ def _axes(
     keys = ("covered", "feasible", "infeasible")
     tuples, impossible = [], []
     axes: list[Data] = [
-        {"axis": axis.name, "values": len(compiled.levels[i]), "why": axis.why}
+        {"axis": axis.name, "values": len(compiled.values[i]), "why": axis.why}
         for i, axis in enumerate(compiled.axes)
     ]
     for t in STRENGTHS:

@@ -480,7 +480,7 @@ def test_every_shipped_plan_says_why(op: str) -> None:
     plan = plan_for(op)
     assert {"smoke", "standard", "full"} <= set(plan.tiers)
     assert all(pin.why for pin in plan.handwritten)
-    told = [axis for axis in plan.axes if len(axis.levels) > 2]
+    told = [axis for axis in plan.axes if len(axis.values) > 2]
     assert all(axis.why for axis in told), [axis.name for axis in told if not axis.why]
 
 

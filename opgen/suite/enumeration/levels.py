@@ -77,8 +77,8 @@ def levels_of(compiled: CompiledPlan, judged: Judgement, recipes: list[str]) -> 
 def _fits(compiled: CompiledPlan, judged: Judgement, recipes: list[str], i: int) -> np.ndarray:
     """(levels, rows) bool: which values of one axis a call may have been made from."""
     rows, refs = len(judged.table), compiled.refs[i]
-    result = np.ones((len(compiled.levels[i]), rows), dtype=bool)
-    for number, level in enumerate(compiled.levels[i]):
+    result = np.ones((len(compiled.values[i]), rows), dtype=bool)
+    for number, level in enumerate(compiled.values[i]):
         pairs = [
             (ref, value)
             for ref, value in zip(refs, level, strict=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -32,7 +32,7 @@ Lets: TypeAlias = Mapping[Reference, tuple[tuple[Term | None, Term], ...]]
 """What a plan says of names that no axis sets: (condition or ``None``, term), the first that
 holds."""
 NOTHING = Overlay()
-_DEFAULTS: Mapping[str, Any] = {
+_DEFAULTS: Mapping[str, int] = {
     "int": 1,
     "bool": False,
     "dtype": 0,
@@ -194,7 +194,7 @@ class CallBuilder:
             self.spec.api, self.spec.kinds, self.flat("product", "").astype(np.int8), columns
         )
 
-    def flat(self, name: str, what: Any) -> np.ndarray:
+    def flat(self, name: str, what: object) -> np.ndarray:
         """(rows,) values of a reference."""
         return np.broadcast_to(np.asarray(self.get((name, what)).data), self.rows)
 

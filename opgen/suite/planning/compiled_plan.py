@@ -4,8 +4,9 @@ about an operator stands here.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property, reduce
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from opgen.suite.planning.constraints import RECIPE, Constraints, constraints
 from opgen.suite.planning.overlay import Overlay
 from opgen.suite.planning.plan import Axis, Plan, Vacuous
 from opgen.suite.planning.strides import VIEWS
+
+AxisValue: TypeAlias = "int | tuple[int, ...] | Callable[[CallBuilder], Value]"
+"""A value of an axis, compiled: a number or a list of them, or what reads it off a builder."""
 
 
 class PlanScope:
@@ -59,7 +63,7 @@ class CompiledPlan:
         self.plan = plan
         self.tier = tier
         self.refs: list[tuple[Reference, ...]] = []
-        self.levels: list[tuple[tuple[Any, ...], ...]] = []
+        self.values: list[tuple[tuple[AxisValue, ...], ...]] = []
         self.axes: list[Axis] = []
         self.scope = PlanScope(spec, self._own_names())
         for axis in plan.axes:
@@ -84,7 +88,7 @@ class CompiledPlan:
     @property
     def shape(self) -> tuple[int, ...]:
         """How many values each axis has."""
-        return tuple(len(level) for level in self.levels)
+        return tuple(len(level) for level in self.values)
 
     def position(self, name: str) -> int:
         """The position of an axis by its name."""
@@ -115,11 +119,11 @@ class CompiledPlan:
         """(rows,) bool: where the plan says that a pass proves nothing, or nothing of one rule's
         limit.
         """
-        found = np.zeros(rows, dtype=bool)
+        proves_nothing = np.zeros(rows, dtype=bool)
         for entry, when in self.vacuities:
             if not entry.rules or rule in entry.rules:
-                found |= true_where(when, view, rows)
-        return found
+                proves_nothing |= true_where(when, view, rows)
+        return proves_nothing
 
     # compiling ------------------------------------------------------------------------------------
     def _own_names(self) -> set[str]:
@@ -171,9 +175,9 @@ class CompiledPlan:
             )
             for level in levels
         ]
-        self.levels.append(tuple(compiled))
+        self.values.append(tuple(compiled))
 
-    def _level(self, where: Location, ref: Reference, value: Any) -> Any:
+    def _level(self, where: Location, ref: Reference, value: object) -> AxisValue:
         """A constant number, or a callable that reads the value off a builder."""
         kind = "recipe" if ref == RECIPE else kind_of(self.spec, ref)
         allowed = {"view": VIEWS, "recipe": tuple(RECIPES), **vocabulary().names}.get(kind)
@@ -189,7 +193,7 @@ class CompiledPlan:
             kind == "values" and isinstance(value, list) and all(isinstance(v, int) for v in value)
         ):
             return tuple(value)
-        elif kind in ("bool", "int") and type(value).__name__ == kind:
+        elif isinstance(value, int) and kind == type(value).__name__:
             parameter = self.spec.parameters.get(ref[0])
             holds = KINDS[parameter.kind].element if parameter and ref[1] == "" else INT64
             if holds.lowest <= value <= holds.highest:
@@ -208,7 +212,7 @@ class CompiledPlan:
         return 0
 
     def _let(
-        self, name: str, body: Any
+        self, name: str, body: object
     ) -> list[tuple[Reference, tuple[tuple[Term | None, Term], ...]]]:
         where = ("let", name)
         ref = self._reference(where, name)
@@ -222,7 +226,7 @@ class CompiledPlan:
                     or not set(entry) <= {"is", "when"}
                 ):
                     raise TermError("expects a term, or a list of {when: condition, is: term}")
-                when = terms.condition(entry["when"], self.scope) if "when" in entry else None
+                when = terms.condition(str(entry["when"]), self.scope) if "when" in entry else None
                 compiled.append((when, terms.term(str(entry["is"]), self.scope)))
             except TermError as error:
                 self._problem(where, str(error))
@@ -243,37 +247,21 @@ class CompiledPlan:
         chosen: dict[Reference, AxisColumn] = {}
         for i, refs in enumerate(self.refs):
             for k, ref in enumerate(refs):
-                chosen[ref] = _column([level[k] for level in self.levels[i]], rows[:, i])
+                chosen[ref] = _column([level[k] for level in self.values[i]], rows[:, i])
         return CallBuilder(self.spec, len(rows), chosen, self.lets, edits)
 
 
-def _column(values: list[Any], picks: np.ndarray) -> AxisColumn:
+def _column(values: list[AxisValue], picks: np.ndarray) -> AxisColumn:
     """What an axis sets: a column of constants, or a callable where some values are terms."""
-    if values and isinstance(values[0], tuple):
-        lengths = np.array([len(v) for v in values])
-        matrix = np.array([[*v, *[0] * (lengths.max() - len(v))] for v in values]).reshape(
-            len(values), -1
-        )
-        return Value((lengths[picks], matrix[picks]))
+    if lists := [value for value in values if isinstance(value, tuple)]:
+        lengths = np.array([len(items) for items in lists])
+        matrix = np.array([[*items, *[0] * (lengths.max() - len(items))] for items in lists])
+        return Value((lengths[picks], matrix.reshape(len(lists), -1)[picks]))
     if not any(callable(v) for v in values):
         return Value(np.array(values)[picks])
 
     def read(builder: CallBuilder) -> Value:
         parts = [v(builder) if callable(v) else Value(np.asarray(v)) for v in values]
-        if isinstance(parts[0].data, tuple):
-            width = max(p.data[1].shape[-1] for p in parts)
-            rank = np.zeros(builder.rows, dtype=np.int64)
-            extents = np.ones((builder.rows, max(width, 1)), dtype=np.int64)
-            for i, part in enumerate(parts):
-                here = picks == i
-                rank[here] = np.broadcast_to(part.data[0], builder.rows)[here]
-                extents[here, : part.data[1].shape[-1]] = np.broadcast_to(
-                    part.data[1], (builder.rows, part.data[1].shape[-1])
-                )[here]
-            return Value((rank, extents))
-        data = np.zeros(builder.rows, dtype=np.int64)
-        for i, part in enumerate(parts):
-            data = np.where(picks == i, part.data, data)
-        return Value(data)
+        return reduce(builder.stack, [Value(part.data, picks == i) for i, part in enumerate(parts)])
 
     return read

@@ -62,9 +62,9 @@ def constraints(compiled: Axes) -> Constraints:
     the axes they depend on.
     """
     by_axes: dict[tuple[int, ...], list[tuple[str, Check]]] = {}
-    one = compiled.builder(np.zeros((1, len(compiled.shape)), dtype=np.int64))
+    row = compiled.builder(np.zeros((1, len(compiled.shape)), dtype=np.int64))
     for name, reads, check in _checks(compiled):
-        read = one.depends(reads)
+        read = row.depends(reads)
         axes = tuple(i for i, refs in enumerate(compiled.refs) if any(ref in read for ref in refs))
         if axes:
             by_axes.setdefault(axes, []).append((name, check))
@@ -88,10 +88,10 @@ def defaults(compiled: Axes, names: Iterable[str]) -> dict[str, int]:
     """
     builder = compiled.builder(_sample(compiled))
     reads = [reads for name, reads, _ in _checks(compiled) if name in names]
-    found = builder.depends(lambda builder: [one(builder) for one in reads]) - builder.chosen.keys()
+    unset = builder.depends(lambda names: [read(names) for read in reads]) - builder.chosen.keys()
     return {
         name: builder.flat(name, what)[0].item()
-        for name, what in sorted(found, key=str)
+        for name, what in sorted(unset, key=str)
         if what == ""
     }
 
@@ -180,8 +180,8 @@ def misread(builder: CallBuilder, name: str) -> np.ndarray:
                     builder.get((first, "")).data != builder.get((other, "")).data
                 )
     for size, fallbacks in parameter.otherwise.items():
-        for one, other in fallbacks.items():
+        for slot, other in fallbacks.items():
             wrong |= (length == size) & (
-                builder.get((one, "")).data != builder.get((other, "")).data
+                builder.get((slot, "")).data != builder.get((other, "")).data
             )
     return wrong

@@ -5,7 +5,7 @@ names, extremes of either.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from opgen.spec.spec import Parameter, Spec
 MAX_ITEMS = 12
 """Items of the longest array that is made; a length that follows from a rank may lie beyond, or
 below 0."""
-SHARED: Mapping[Any, Reference] = {
+SHARED: Mapping[object, Reference] = {
     "dtype": ("dtype", ""),
     "rank": ("rank", ""),
     "format": ("format", ""),
@@ -76,7 +76,7 @@ def _whole(parameter: Parameter) -> str:
     return "values" if parameter.is_array else "shape"
 
 
-def derived(builder: Source, parameter: Parameter, what: Any) -> Iterator[Value]:
+def derived(builder: Source, parameter: Parameter, what: object) -> Iterator[Value]:
     """An attribute as it follows from letters, slots, shared compiled or other attributes."""
     if what == "null":
         yield Value(np.asarray(False))
@@ -86,7 +86,7 @@ def derived(builder: Source, parameter: Parameter, what: Any) -> Iterator[Value]
         yield from _of_array(builder, parameter, what)
 
 
-def _of_tensor(builder: Source, parameter: Parameter, what: Any) -> Iterator[Value]:
+def _of_tensor(builder: Source, parameter: Parameter, what: object) -> Iterator[Value]:
     name = parameter.name
     if what in SHARED and builder.given(SHARED[what]) and (what != "rank" or parameter.shapes):
         yield builder.get(SHARED[what])
@@ -144,7 +144,7 @@ def lettered(builder: Source, parameter: Parameter) -> Value:
     return Value((rank, extents), bound)
 
 
-def _of_array(builder: Source, parameter: Parameter, what: Any) -> Iterator[Value]:
+def _of_array(builder: Source, parameter: Parameter, what: object) -> Iterator[Value]:
     name = parameter.name
     if what == "len":
         if builder.given((name, "values")):

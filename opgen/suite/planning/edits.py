@@ -48,24 +48,24 @@ class EditTable:
 
     def of(self, row: int) -> list[Edit]:
         """The edits of a row, in the order in which they were made."""
-        found: list[Edit] = []
+        edits: list[Edit] = []
         for target, value in zip(self.target[row].tolist(), self.value[row].tolist(), strict=True):
             if target >= 0:
                 reference = self.targets[target]
-                found.append((reference, self.shapes[value] if reference[1] == "shape" else value))
-        return found
+                edits.append((reference, self.shapes[value] if reference[1] == "shape" else value))
+        return edits
 
     def columns(self) -> dict[Reference, Value]:
         """One partly bound column per edited name."""
-        found: dict[Reference, Value] = {}
+        columns: dict[Reference, Value] = {}
         for i, reference in enumerate(self.targets):
             places = self.target == i
             here = places.any(axis=1)
             value = np.where(places, self.value, 0).sum(axis=1)
-            found[reference] = Value(
+            columns[reference] = Value(
                 self._shapes(here, value) if reference[1] == "shape" else value, here
             )
-        return found
+        return columns
 
     def _shapes(self, here: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         width = max([len(shape) for shape in self.shapes] + [1])

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Document, Location, did_you_mean
@@ -26,7 +25,7 @@ class Handwritten:
     id: str
     why: str
     products: tuple[str, ...]
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     recipe: str
     tiers: tuple[str, ...]
     data: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -44,7 +43,12 @@ class Vacuous:
 
 
 def words_of(
-    doc: Document, where: Location, body: dict[Any, Any], key: str, known: Iterable[Any], what: str
+    doc: Document,
+    where: Location,
+    body: dict[object, object],
+    key: str,
+    known: Iterable[str],
+    what: str,
 ) -> tuple[str, ...]:
     """The known words of the list under a key that is there; problems are noted."""
     place, value, known = (*where, key), body[key], tuple(known)
@@ -57,7 +61,7 @@ def words_of(
     return tuple(word for word in value if word in known)
 
 
-def vacuous(doc: Document, i: int, body: Any) -> Vacuous:
+def vacuous(doc: Document, i: int, body: object) -> Vacuous:
     """One entry of ``vacuous``; problems are noted."""
     where = ("vacuous", i)
     body = doc.mapping(where, body, keys=VACUOUS_KEYS)
@@ -74,7 +78,7 @@ def vacuous(doc: Document, i: int, body: Any) -> Vacuous:
     return Vacuous(when, why, tuple(rules))
 
 
-def handwritten_call(doc: Document, i: int, body: Any) -> Handwritten:
+def handwritten_call(doc: Document, i: int, body: object) -> Handwritten:
     """One entry of ``handwritten``; problems are noted, and without arguments it belongs to no
     tier.
     """

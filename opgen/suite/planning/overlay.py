@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -76,7 +76,7 @@ class Overlay:
         """
         if self.before is None or (mode is not None and not (self.mode == mode).any()):
             return
-        bound: Any = True if mode is None else self.mode == mode
+        bound = np.asarray(True) if mode is None else self.mode == mode
         value, rows = self.before.get(reference), self.came_from
         if isinstance(value.data, tuple):
             extents = np.broadcast_to(value.data[1], (self.before.rows, value.data[1].shape[-1]))

@@ -34,19 +34,19 @@ TIER_KEYS = ("strength", "groups", "invalid", "limits", "pairs", "elements", "by
 
 @dataclass(frozen=True)
 class Axis:
-    """Names that are set together, and the values to try; ``levels[i]`` holds one value per name in
+    """Names that are set together, and the values to try; ``values[i]`` holds one value per name in
     ``sets``.
     """
 
     name: str
     sets: tuple[str, ...]
-    levels: tuple[tuple[Any, ...], ...]
+    values: tuple[tuple[object, ...], ...]
     why: str
     narrowed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def of_tier(self, tier: str) -> tuple[tuple[Any, ...], ...]:
+    def of_tier(self, tier: str) -> tuple[tuple[object, ...], ...]:
         """The values that a tier tries: all, or those it narrows the axis to."""
-        return tuple(self.levels[i] for i in self.narrowed.get(tier, range(len(self.levels))))
+        return tuple(self.values[i] for i in self.narrowed.get(tier, range(len(self.values))))
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Plan:
     file: str
     op: str
     axes: tuple[Axis, ...]
-    lets: Mapping[str, Any]
+    lets: Mapping[str, object]
     roles: Mapping[str, str]
     factors: int
     vacuous: tuple[Vacuous, ...]
@@ -92,7 +92,7 @@ class Plan:
     def speaks_of(self, products: Iterable[str]) -> bool:
         """Whether the plan tries any of some products; one without such an axis tries all."""
         tried = {
-            level[0] for axis in self.axes if axis.sets == ("product",) for level in axis.levels
+            level[0] for axis in self.axes if axis.sets == ("product",) for level in axis.values
         }
         return not tried or bool(tried & set(products))
 
@@ -186,7 +186,7 @@ class _Loader:
             op,
             axes,
             lets,
-            roles,
+            {name: str(role) for name, role in roles.items()},
             factors,
             told,
             tiers,
@@ -195,7 +195,7 @@ class _Loader:
             self.doc.digest,
         )
 
-    def mapping(self, key: str) -> dict[str, Any]:
+    def mapping(self, key: str) -> dict[str, object]:
         """A section whose keys are names."""
         value = self.doc.mapping((key,), self.data.get(key))
         for name in value:
@@ -203,11 +203,11 @@ class _Loader:
                 self.doc.problem((key, name), f"expects a name, not {name!r}")
         return {name: body for name, body in value.items() if isinstance(name, str)}
 
-    def entries(self, key: str) -> list[Any]:
+    def entries(self, key: str) -> list[object]:
         value = self.data.get(key)
         return [] if value is None else self.doc.need((key,), value, list, "a list") or []
 
-    def axis(self, name: str, body: Any) -> Axis:
+    def axis(self, name: str, body: object) -> Axis:
         where = ("axes", name)
         if isinstance(body, list):
             body = {"values": body}
@@ -235,7 +235,9 @@ class _Loader:
             narrowed if len(levels) == len(values) else {},
         )
 
-    def level(self, where: Location, value: Any, sets: list[Any]) -> tuple[Any, ...] | None:
+    def level(
+        self, where: Location, value: object, sets: list[object]
+    ) -> tuple[object, ...] | None:
         if len(sets) == 1:
             return (value,)
         if not isinstance(value, list) or len(value) != len(sets):
@@ -247,7 +249,7 @@ class _Loader:
             return None
         return tuple(value)
 
-    def narrow(self, where: Location, chosen: Any, values: list[Any]) -> tuple[int, ...]:
+    def narrow(self, where: Location, chosen: object, values: list[object]) -> tuple[int, ...]:
         others = (
             [value for value in chosen if value not in values] if isinstance(chosen, list) else []
         )
@@ -261,7 +263,7 @@ class _Loader:
             return tuple(range(len(values)))
         return tuple(values.index(value) for value in chosen)
 
-    def tier(self, name: str, body: Any, axes: set[str]) -> Tier:
+    def tier(self, name: str, body: object, axes: set[str]) -> Tier:
         where = ("tiers", name)
         if name not in TIERS:
             self.doc.problem(
@@ -288,7 +290,7 @@ class _Loader:
                 self.doc.problem((*where, key), f"expects at most {STRONGEST}, not {value}")
         return Tier(name=name, groups=groups, **numbers)
 
-    def group(self, where: Location, body: Any, axes: set[str]) -> tuple[tuple[str, ...], int]:
+    def group(self, where: Location, body: object, axes: set[str]) -> tuple[tuple[str, ...], int]:
         """Axes that are covered together, and how many of them at a time."""
         body = self.doc.mapping(where, body, keys=GROUP_KEYS)
         names = [str(name) for name in body["axes"]] if isinstance(body.get("axes"), list) else []

@@ -75,7 +75,7 @@ def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
 def _unread(plan: Plan, pages: Sequence[Spec]) -> None:
     """Note the names that a plan sets and that neither a page nor the plan itself reads."""
     own = re.findall(
-        r"[A-Za-z_]\w*", f"{list(plan.lets.values())} {[axis.levels for axis in plan.axes]}"
+        r"[A-Za-z_]\w*", f"{list(plan.lets.values())} {[axis.values for axis in plan.axes]}"
     )
     known = {
         *own,
@@ -103,7 +103,7 @@ def handwritten_calls(
     noted.
     """
     listed = [product for product in spec.products if product in spec.judges]
-    found = []
+    calls: list[tuple[Handwritten, Call]] = []
     for i, pin in enumerate(plan.handwritten):
         products = (
             [product for product in pin.products or listed if product in spec.judges]
@@ -120,8 +120,8 @@ def handwritten_calls(
                 text = _misfit(spec, call, name, values)
                 if text:
                     plan.document.problem(("handwritten", i, "data"), text, pin.id)
-            found.append((pin, call))
-    return found
+            calls.append((pin, call))
+    return calls
 
 
 def _misfit(spec: Spec, call: Call, name: str, values: tuple[int, ...]) -> str:
