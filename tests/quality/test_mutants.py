@@ -143,7 +143,8 @@ def test_a_wrong_divisor_of_windows_that_hang_over_is_seen_everywhere(
 
 def hanging(args: dict) -> list[int]:
     """How far the last window of each axis hangs over the padded image."""
-    kernel, stride, padding = (args[name] for name in ("kernelSize", "stride", "padding"))
+    names = ("kernelSize", "stride", "padding")
+    kernel, stride, padding = ((args[name] * 2)[:2] for name in names)  # one item is for both axes
     sizes = zip(args["gradOutput"]["shape"][-2:], args["self"]["shape"][-2:], strict=True)
     return [
         max(0, (o - 1) * (stride or kernel)[i] + kernel[i] - n - 2 * padding[i])

@@ -17,6 +17,7 @@ import numpy as np
 from opgen.calls import bigint
 from opgen.calls.table import UNLIMITED, ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
 from opgen.calls.vocabulary import vocabulary
+from opgen.spec.language.expressions import Asked
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, Term
 from opgen.spec.rules import Guard
@@ -194,7 +195,7 @@ class CallBuilder:
             self.spec.api, self.spec.kinds, self.flat("product", "").astype(np.int8), columns
         )
 
-    def flat(self, name: str, what: object) -> np.ndarray:
+    def flat(self, name: str, what: Asked) -> np.ndarray:
         """(rows,) values of a reference."""
         return np.broadcast_to(np.asarray(self.get((name, what)).data), self.rows)
 

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from opgen.calls import bigint
+from opgen.spec.language.expressions import Asked
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
 from opgen.spec.spec import Parameter, Spec
@@ -17,7 +18,7 @@ from opgen.spec.spec import Parameter, Spec
 MAX_ITEMS = 12
 """Items of the longest array that is made; a length that follows from a rank may lie beyond, or
 below 0."""
-SHARED: Mapping[object, Reference] = {
+SHARED: Mapping[Asked, Reference] = {
     "dtype": ("dtype", ""),
     "rank": ("rank", ""),
     "format": ("format", ""),
@@ -76,7 +77,7 @@ def _whole(parameter: Parameter) -> str:
     return "values" if parameter.is_array else "shape"
 
 
-def derived(builder: Source, parameter: Parameter, what: object) -> Iterator[Value]:
+def derived(builder: Source, parameter: Parameter, what: Asked) -> Iterator[Value]:
     """An attribute as it follows from letters, slots, shared compiled or other attributes."""
     if what == "null":
         yield Value(np.asarray(False))
@@ -86,7 +87,7 @@ def derived(builder: Source, parameter: Parameter, what: object) -> Iterator[Val
         yield from _of_array(builder, parameter, what)
 
 
-def _of_tensor(builder: Source, parameter: Parameter, what: object) -> Iterator[Value]:
+def _of_tensor(builder: Source, parameter: Parameter, what: Asked) -> Iterator[Value]:
     name = parameter.name
     if what in SHARED and builder.given(SHARED[what]) and (what != "rank" or parameter.shapes):
         yield builder.get(SHARED[what])
@@ -144,7 +145,7 @@ def lettered(builder: Source, parameter: Parameter) -> Value:
     return Value((rank, extents), bound)
 
 
-def _of_array(builder: Source, parameter: Parameter, what: object) -> Iterator[Value]:
+def _of_array(builder: Source, parameter: Parameter, what: Asked) -> Iterator[Value]:
     name = parameter.name
     if what == "len":
         if builder.given((name, "values")):
