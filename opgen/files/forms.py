@@ -59,7 +59,10 @@ def _leaf(expects: str, schema: Schema, fits: Callable[[Any], bool]) -> Form[Any
 def text(expects: str, pattern: str = "") -> Form[str]:
     """A text in which ``pattern`` occurs."""
     schema = {"type": "string", "pattern": pattern} if pattern else {"type": "string"}
-    return _leaf(expects, schema, lambda v: isinstance(v, str) and bool(re.search(pattern, v)))
+    matches = re.compile(pattern).search
+    return _leaf(
+        expects, schema, lambda v: isinstance(v, str) and (not pattern or matches(v) is not None)
+    )
 
 
 def whole(expects: str, lowest: int | None = None) -> Form[int]:
@@ -90,7 +93,7 @@ def word(what: str, known: Callable[[], Iterable[str | int]], keep: bool = False
 
     def inside(document: Document, where: Location, value: object) -> object:
         words = list(known())
-        if any(value == of and type(value) is type(of) for of in words):
+        if value in words and not isinstance(value, bool):
             return value
         hint, listed = did_you_mean(value, words), ", ".join(map(str, words))
         document.problem(where, f"no such {what} {value!r}{hint}; known are {listed}")

@@ -34,7 +34,7 @@ class ParameterReader:
         self.masks()
 
     def parameter(self, name: str, form: ParameterForm) -> Parameter:
-        yielding = [key for key in KEYS if key in keys_of(form.kind)]
+        yielding = [key for key in keys_of(form.kind) if key in KEYS]
         at = form.at if isinstance(form.at, dict) else {"parameter": form.at}
         own = at.get("parameter", ())
         for key, told, more in (
