@@ -9,7 +9,7 @@ import numpy as np
 
 from opgen.bundle.format import dtypes
 from opgen.bundle.format.tensorrow import TensorRow
-from opgen.bundle.read.finished import Finished
+from opgen.bundle.read.finished import FinishedFile
 
 _WORDS = {code: word for word, code in dtypes.CODE_WORDS.items()}
 
@@ -25,7 +25,7 @@ class ParameterColumns(NamedTuple):
     null: int
 
 
-class BundleTables(Finished):
+class BundleTables(FinishedFile):
     """A bundle by its tables, as cases and batches read it; :class:`Bundle` adds the cases."""
 
     KIND, ROWS = "bundle", "cases"

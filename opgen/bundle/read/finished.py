@@ -41,7 +41,7 @@ class LazyArrays(Mapping[str, np.ndarray], Generic[Row]):
         return f"<arrays {', '.join(self._rows) or 'none'}>"
 
 
-class Finished:
+class FinishedFile:
     """The header, the tables as stored and the data of a file; a context manager. Raises
     BundleError for a file that is not whole.
 

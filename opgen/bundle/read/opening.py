@@ -37,7 +37,7 @@ class Blob(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedFile:
     """A checked file: its tables in memory, and a descriptor for its data, of which there is a blob
     by the number of each dtype.
     """
@@ -67,7 +67,7 @@ def kind_of(path: str | Path) -> str:
         raise BundleError(f"{path}: cannot read: {error.strerror}") from None
 
 
-def open_file(path: str | Path, kind: str) -> Opened:
+def open_file(path: str | Path, kind: str) -> OpenedFile:
     """Check and open a file of ``kind`` (``bundle`` or ``results``).
 
     Every byte but the data is checked here, against the digest in the first block; each tensor is
@@ -132,7 +132,7 @@ def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int],
     return ranges
 
 
-def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
+def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> OpenedFile:
     with deferred_interrupts(), h5py.File(path, "r", locking=False) as file:
         attributes = {name: heading.restored(value) for name, value in file.attrs.items()}
         if attributes.pop("complete") != 1:
@@ -165,7 +165,7 @@ def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> Opened:
     if container.root_digest(tables["digests"]) != digest:
         raise BundleError(f"{path}: damaged: the root digest does not match")
     blobs = dict(sorted(blobs.items()))
-    return Opened(path, fd, attributes, tables, strings, blobs, digest)
+    return OpenedFile(path, fd, attributes, tables, strings, blobs, digest)
 
 
 def _table(fd: int, item: h5py.Dataset) -> np.ndarray:

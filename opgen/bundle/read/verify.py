@@ -12,7 +12,7 @@ from opgen.bundle.format import container
 from opgen.bundle.format.digest import digest_of
 from opgen.bundle.format.dtypes import ALIGNMENT, WORDS, BundleError, words_of
 from opgen.bundle.format.tensorrow import NO_DATA
-from opgen.bundle.read.opening import Blob, Opened, kind_of, open_file
+from opgen.bundle.read.opening import Blob, OpenedFile, kind_of, open_file
 from opgen.bundle.read.soundness import unsoundness
 
 
@@ -39,7 +39,7 @@ def verify(path: str | Path) -> list[str]:
         os.close(file.fd)
 
 
-def _tables(file: Opened) -> Iterator[str]:
+def _tables(file: OpenedFile) -> Iterator[str]:
     """Tables against ``/digests``, and references against the tables that they point into."""
     stored = dict(file.tables["digests"].tolist())
     tables = {name: table for name, table in file.tables.items() if name.encode() in stored}
@@ -56,7 +56,7 @@ def _tables(file: Opened) -> Iterator[str]:
         yield "two cases have the same id"
 
 
-def _tensors(file: Opened) -> Iterator[str]:
+def _tensors(file: OpenedFile) -> Iterator[str]:
     """Each tensor against its digest, and zeros everywhere else."""
     tensors = file.tables["tensors"]
     for dtype in sorted({*tensors["dtype"].tolist(), *file.blobs}):
@@ -69,7 +69,7 @@ def _tensors(file: Opened) -> Iterator[str]:
             yield f"there are no data of dtype {dtype}"
 
 
-def _blob(file: Opened, blob: Blob, rows: np.ndarray, word: str) -> Iterator[str]:
+def _blob(file: OpenedFile, blob: Blob, rows: np.ndarray, word: str) -> Iterator[str]:
     """The same of one dtype; ``rows`` are those of its tensors, in the order of their data."""
     tensors, item = file.tables["tensors"][rows], blob.dtype.itemsize
     starts = tensors["position"].astype(np.int64) * item
@@ -102,7 +102,7 @@ def _blob(file: Opened, blob: Blob, rows: np.ndarray, word: str) -> Iterator[str
         yield f"bytes after the last tensor of {word} are not zero"
 
 
-def _where(file: Opened, row: int, name: int) -> str:
+def _where(file: OpenedFile, row: int, name: int) -> str:
     """A tensor by the id of its case and its name."""
     words = words_of(file.tables["tensors"].dtype["name"])
     return f"{file.rows['id'][row].decode()}: {words.get(name, name)}"

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from opgen.bundle.format.heading import RESERVED, Header
-from opgen.bundle.read.finished import Finished, LazyArrays
+from opgen.bundle.read.finished import FinishedFile, LazyArrays
 from opgen.model import Code
 
 NO_STATUS = "none"
@@ -57,7 +57,7 @@ class Result(NamedTuple):
     outputs: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
-class ResultsFile(Finished):
+class ResultsFile(FinishedFile):
     """A results file for reading; ``bundle_digest`` is the root digest of the bundle that was
     run.
     """

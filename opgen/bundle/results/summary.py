@@ -12,7 +12,7 @@ import numpy as np
 
 from opgen.bundle.format.dtypes import NAMES, WORDS
 from opgen.bundle.read.case import CaseView
-from opgen.bundle.read.finished import Finished
+from opgen.bundle.read.finished import FinishedFile
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result, ResultsFile
 
@@ -47,7 +47,7 @@ def summary(bundle: Bundle) -> dict[str, object]:
     }
 
 
-def _file(file: Finished, cases: int) -> dict[str, object]:
+def _file(file: FinishedFile, cases: int) -> dict[str, object]:
     """What is said of any finished file."""
     return {
         "file": str(file.path),
