@@ -7,7 +7,7 @@ import json
 import click
 
 from opgen.cli import DIFFERENCE
-from opgen.cli.options import Number, examples, json_option
+from opgen.cli.options import Number, all_option, examples, json_option
 
 
 @click.command(
@@ -18,13 +18,14 @@ from opgen.cli.options import Number, examples, json_option
 )
 @click.argument("file", type=click.Path(dir_okay=False))
 @json_option()
+@all_option("Agreement by product, stage and rule, and every disagreement.")
 @click.option(
     "--fail-under",
     type=Number(0, 100),
     metavar="PCT",
     help="Exit 1 where the library's side agrees on fewer of an operator's firm rows.",
 )
-def command(file: str, as_json: bool, fail_under: float | None) -> None:
+def command(file: str, as_json: bool, everything: bool, fail_under: float | None) -> None:
     """Judge every call of FILE by page and library, and compare both answers with the call's
     status.
 
@@ -39,7 +40,7 @@ def command(file: str, as_json: bool, fail_under: float | None) -> None:
     if as_json:
         click.echo(json.dumps(as_data(report), indent=1, ensure_ascii=False))
     else:
-        click.echo(as_text(report), nl=False)
+        click.echo(as_text(report, everything), nl=False)
     if fail_under is not None and not report.operators(True):
         click.echo("no call is firm: there is nothing that could agree", err=True)
         raise click.exceptions.Exit(DIFFERENCE)

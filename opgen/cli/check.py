@@ -30,12 +30,12 @@ BROKEN = BUCKETS[1:]
     "files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, dir_okay=False)
 )
 @options.json_option()
-def command(files: tuple[str, ...], as_json: bool) -> None:
+@options.all_option(
+    "How many rules stand in which bucket, and where pages of one operator differ, fact by fact."
+)
+def command(files: tuple[str, ...], as_json: bool, everything: bool) -> None:
     """Check specs, plans and errata: FILEs, or all that opgen ships. Every problem is said at once,
     and makes the exit code 2.
-
-    Prints how many rules of each page stand in which bucket, and where two pages of one operator
-    differ, fact by fact.
     """
     from pathlib import Path
 
@@ -47,21 +47,22 @@ def command(files: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         console.json_text(_plain(checked))
     else:
-        _show(checked)
+        _show(checked, everything)
     if checked.problems:
         raise FileError(checked.problems)
 
 
-def _show(checked: Checked) -> None:
+def _show(checked: Checked, everything: bool) -> None:
     from opgen.cli import console
     from opgen.report.terminal import counted
 
     out = console.output()
-    for table in (
-        *(() if checked.problems else _compared(checked)),
-        *_counted(checked),
-    ):  # long, and no problems
-        out.print(table)
+    if everything and not checked.problems:
+        for table in (*_compared(checked), *_counted(checked)):
+            out.print(table)
+    for api, (specs, differences) in checked.differences.items():
+        pages = counted(len(specs), "page")
+        out.print(f"{api}: {pages}, which differ in {counted(len(differences), 'fact')}")
     if not checked.problems:
         files = ((checked.specs, "spec"), (checked.plans, "plan"), (checked.errata, "errata file"))
         out.print(

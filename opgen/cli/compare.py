@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from opgen.cli import DIFFERENCE
-from opgen.cli.options import examples, json_option
+from opgen.cli.options import all_option, examples, json_option
 
 SHOWN = 20
 """Changes of a kind that are listed one by one, unless all are asked for; the rest is counted."""
@@ -15,9 +15,9 @@ SHOWN = 20
 @click.argument("before", metavar="BEFORE.json", type=click.Path(exists=True, dir_okay=False))
 @click.argument("after", metavar="AFTER.json", type=click.Path(exists=True, dir_okay=False))
 @click.option("--strict", is_flag=True, help="Lenient cases and known deviations count as failing.")
-@click.option("--all", "whole", is_flag=True, help="List every change, not the first few alone.")
+@all_option("List every change, not the first few alone.")
 @json_option()
-def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -> None:
+def command(before: str, after: str, strict: bool, everything: bool, as_json: bool) -> None:
     """Newly failing, newly fixed and other changes between two reports of opgen diff --json.
 
     Exits 1 where something newly fails.
@@ -51,7 +51,7 @@ def command(before: str, after: str, strict: bool, whole: bool, as_json: bool) -
     else:
         console = output()
         for name, changes in lists.items():
-            shown = changes if whole else changes[:SHOWN]
+            shown = changes if everything else changes[:SHOWN]
             for change in shown:
                 console.print(f"{name:15}  {change}", markup=False, soft_wrap=True)
             if len(changes) > len(shown):

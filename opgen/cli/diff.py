@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opgen.cli import DIFFERENCE
-from opgen.cli.options import case_option, choose, examples, quiet_option
+from opgen.cli.options import all_option, case_option, choose, examples, quiet_option
 from opgen.cli.paths import OutputPath
 from opgen.model import TRUTHS
 
@@ -45,9 +45,7 @@ if TYPE_CHECKING:
     help="Whose status codes count; both knows deviations.",
 )
 @click.option("--strict", is_flag=True, help="Lenient cases and known deviations fail too.")
-@click.option(
-    "--all", "whole", is_flag=True, help="List every failing case, not the first few alone."
-)
+@all_option("List every failing case, not the first few alone.")
 @click.option(
     "--waivers",
     metavar="FILE",
@@ -77,7 +75,7 @@ def command(
     again: tuple[str, ...],
     truth: str,
     strict: bool,
-    whole: bool,
+    everything: bool,
     waivers: str | None,
     html: str | None,
     junit: str | None,
@@ -113,7 +111,7 @@ def command(
     elif as_json:
         _write(as_json, lambda: data.text(report), quiet, note)
     if as_json != "-" and not quiet:
-        text.render(report, output(), strict, None if whole else text.SHOWN)
+        text.render(report, output(), strict, None if everything else text.SHOWN)
     if report.bad(strict):
         raise click.exceptions.Exit(DIFFERENCE)
 

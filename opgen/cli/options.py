@@ -235,6 +235,11 @@ def json_option() -> Decorator:
     return click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
 
 
+def all_option(what: str) -> Decorator:
+    """``--all``: everything where a summary would do."""
+    return click.option("--all", "everything", is_flag=True, help=what)
+
+
 def quiet_option(what: str = "No messages and no progress.") -> Decorator:
     """``--quiet``."""
     return click.option("-q", "--quiet", is_flag=True, help=what)

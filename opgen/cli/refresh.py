@@ -30,9 +30,7 @@ from opgen.cli.paths import OutputPath
     help="Where to write the new lock; over the old one by default.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where anything drifted.")
-@click.option(
-    "--all", "everything", is_flag=True, help="Compute every case again, whatever its key says."
-)
+@click.option("--recompute", is_flag=True, help="Compute every case again, whatever its key says.")
 @click.option(
     "--bundle",
     type=click.Path(exists=True, dir_okay=False),
@@ -50,7 +48,7 @@ def command(
     lock: str | None,
     output: str | None,
     check: bool,
-    everything: bool,
+    recompute: bool,
     bundle: str | None,
     seed: int,
     markdown: str | None,
@@ -118,7 +116,7 @@ def command(
             tier,
             held,
             seed=seed,
-            everything=everything,
+            everything=recompute,
             bundle=older,
             progress=advance,
             each=options.each(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -45,15 +46,51 @@ def _disagreement(run: JudgedRun) -> dict[str, object]:
     return {key: list(fact) if isinstance(fact, tuple) else fact for key, fact in facts.items()}
 
 
-def as_text(report: BacktestReport) -> str:
-    """For people: a table, every disagreement, every difference without an explanation."""
+FEW = 5
+"""Disagreements that are listed where nobody asks for all."""
+
+
+def as_text(report: BacktestReport, everything: bool = False) -> str:
+    """For people: agreement by operator, the first disagreements and the first differences without
+    an explanation, and a line of totals.
+
+    ``everything``: agreement by product, stage of the library and rule, too, and all of the others.
+    """
     lines = [f"release {', '.join(report.releases) or 'none'}"]
     for firm in (True, False):
         if counts := report.operators(firm):
             lines += ["", _heading("firm rows" if firm else "rows that are not firm", 42)]
         for api, count in sorted(counts.items()):
             lines.append(_line(api, count))
-            lines += [_line(f"  {name}", c) for _, name, c in _named(report, firm, "product", api)]
+            if everything:
+                products = _named(report, firm, "product", api)
+                lines += [_line(f"  {name}", count) for _, name, count in products]
+    if everything:
+        lines += _by_stage_and_rule(report)
+    lines += ["", f"disagreements: {len(report.wrong)}", *_listed(report.wrong, everything)]
+    entries = sum(report.explained.values())
+    lines.append(
+        f"page and library differ and no entry says why: {len(report.unexplained)} (entries"
+        f" behind the others: {entries})"
+    )
+    lines += _listed(report.unexplained, everything)
+    of_firm = report.operators(True).values()
+    rows, agree, page = (
+        sum(getattr(count, name) for count in of_firm) for name in ("rows", "library", "page")
+    )
+    lines.append(f"of {rows} firm rows the library agrees on {agree}, the page on {page}")
+    return "\n".join(lines) + "\n"
+
+
+def _listed(runs: Sequence[JudgedRun], everything: bool) -> list[str]:
+    """Runs on a line each: the first few, or all."""
+    shown = runs if everything else runs[:FEW]
+    more = len(runs) - len(shown)
+    return [*map(_spelled, shown), *([f"  ... and {more} more: --all lists them"] if more else [])]
+
+
+def _by_stage_and_rule(report: BacktestReport) -> list[str]:
+    lines: list[str] = []
     for kind, title in (
         ("stage", "stages of the library that answered"),
         ("rule", "broken rules of the page"),
@@ -64,13 +101,7 @@ def as_text(report: BacktestReport) -> str:
             for firm in (True, False)
             for api, name, count in _named(report, firm, kind)
         ]
-    lines += ["", f"disagreements: {len(report.wrong)}", *map(_spelled, report.wrong), ""]
-    entries = sum(report.explained.values())
-    lines.append(
-        f"page and library differ and no entry says why: {len(report.unexplained)} (entries"
-        f" behind the others: {entries})"
-    )
-    return "\n".join([*lines, *map(_spelled, report.unexplained)]) + "\n"
+    return lines
 
 
 def _named(

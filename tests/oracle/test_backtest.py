@@ -176,6 +176,25 @@ def test_a_status_that_no_source_gives_is_listed_by_itself(tmp_path: Path) -> No
     )
 
 
+def test_a_summary_ends_in_totals_and_all_shows_every_disagreement(tmp_path: Path) -> None:
+    with gzip.open(SAMPLE, "rt", encoding="utf-8") as stream:
+        rows = [json.loads(line) for _, line in zip(range(200), stream, strict=False)]
+    firm = [row for row in rows if row["firm"]]
+    wrong = [row for row in firm if row["status"] == 161002][:9]
+    for row in wrong:
+        row["status"] = 561103
+    file = tmp_path / "calls.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    text, whole = run(str(file))[1], run("--all", str(file))[1]
+    agreed = len(firm) - len(wrong)
+    assert text.splitlines()[-1].startswith(
+        f"of {len(firm)} firm rows the library agrees on {agreed}, the page on "
+    )
+    assert "disagreements: 9" in text and "... and 4 more: --all lists them" in text
+    assert whole.count("was 561103; library") == 9 > text.count("was 561103; library")
+    assert "broken rules of the page" in whole and "broken rules of the page" not in text
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
