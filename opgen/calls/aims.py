@@ -13,7 +13,7 @@ Verb: TypeAlias = Literal[
 class Aim(NamedTuple):
     """One thing that a call is for.
 
-    ``rules`` are those that it breaks, the one aimed at first and the others in its company; the
+    ``rules`` are those that it breaks, the one aimed at first, then its side violations; the
     two whose order it tells; the one at whose limit it stands, or of whose list it has a member.
     ``name`` is that of a handwritten call, ``codes`` are those of two rules, ``note`` is what more
     there is to say.

@@ -28,7 +28,7 @@ from opgen.suite.batch import Batch
 Arrays: TypeAlias = dict[tuple[str, str], Array]
 """Everything that is stored of a batch: (name, role) -> (B, ...); inputs as whole storages."""
 SMALL = 1 << 14
-"""Elements of a tensor from which on it gains nothing from company."""
+"""Elements of a tensor from which on it gains nothing from being drawn with others."""
 
 
 @dataclass(frozen=True, slots=True)

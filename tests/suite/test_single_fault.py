@@ -20,7 +20,7 @@ from opgen.spec.catalog import catalog
 from opgen.suite.suite import plan_suite
 from tests.support.suites import PAGES, page, plan, suite
 
-COMPANY = {  # rules that cannot be broken alone: what always breaks along, and why
+SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks along, and why
     "avg_pool2d_backward": {
         "gradOutput.dtype": "grad_dtype ties it to self, whose list is the same",
         "gradOutput.format": "grad_format ties it to self, whose list is the same",
@@ -149,12 +149,12 @@ def test_one_fault_or_its_listed_company(written) -> None:
         broken = {rule.id for i, rule in enumerate(spec.rules) if judged.broken[i, row]}
         for part in intent.split("; "):
             if part.startswith("breaks "):
-                rule, _, company = part.removeprefix("breaks ").partition(" with ")
-                assert broken == {rule, *filter(None, company.split(", "))}, name
+                rule, _, others = part.removeprefix("breaks ").partition(" with ")
+                assert broken == {rule, *filter(None, others.split(", "))}, name
                 aimed[rule] += 1
-                alone[rule] += not company
-    if spec.name in COMPANY:
-        assert {rule for rule in aimed if not alone[rule]} == set(COMPANY[spec.name])
+                alone[rule] += not others
+    if spec.name in SIDE_VIOLATIONS:
+        assert {rule for rule in aimed if not alone[rule]} == set(SIDE_VIOLATIONS[spec.name])
 
 
 # rules that no edit breaks in company without an extent below 0: they speak of such extents, or
@@ -234,6 +234,10 @@ def test_two_faults_tell_the_order(name: str) -> None:
             assert len(broken) == 2 and len(case.page.codes) == 2
             assert all(rule in case.intent for rule in broken)
             pairs.add(frozenset(broken))
-    stated = [rule for rule in spec.rules if rule.code is not None and rule.id not in COMPANY[name]]
+    stated = [
+        rule
+        for rule in spec.rules
+        if rule.code is not None and rule.id not in SIDE_VIOLATIONS[name]
+    ]
     possible = {frozenset((a.id, b.id)) for a in stated for b in stated if a.code != b.code}
     assert len(pairs & possible) >= 0.6 * len(possible), (len(pairs & possible), len(possible))
