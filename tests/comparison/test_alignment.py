@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import opgen
+from opgen.bundle.results.answers import answers_of
 from opgen.bundle.results.answers import write as write_answers
-from opgen.bundle.results.joining import _answers as answers_of
 from opgen.bundle.results.reader import ResultsFile
 from opgen.numerics.formats import DTYPES
 from tests.support import device_sample as sample
