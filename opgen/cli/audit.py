@@ -70,11 +70,9 @@ def command(
     from opgen.files.resources import specs_folder
     from opgen.lint.audit import (
         audit,
-        digest_block,
-        facts_by_line,
         facts_of_lock,
         facts_of_suite,
-        read_page,
+        page_block,
         readable,
         with_cases,
     )
@@ -94,11 +92,7 @@ def command(
     )
     if digests:
         for spec in specs:
-            lines, sha256 = read_page(spec, Path(folder))
-            click.echo(
-                f"{spec.file}\n  sha256: {sha256}\n  lines:"
-                f" |\n{digest_block(lines, list(facts_by_line(spec)))}"
-            )
+            click.echo(f"{spec.file}\n{page_block(spec, Path(folder))}")
         if unread:
             raise FileError(unread)
         return

@@ -180,6 +180,12 @@ def facts_of_lock(entries: Iterable[LockEntry]) -> dict[str, frozenset[str]]:
     return {entry.id: entry.rules | {f"product {product_in(entry.id)}"} for entry in entries}
 
 
+def page_block(spec: Spec, folder: Path) -> str:
+    """The keys ``sha256`` and ``lines`` of a spec's page, made from the page as it is now."""
+    lines, sha256 = read_page(spec, folder)
+    return f"  sha256: {sha256}\n  lines: |\n{digest_block(lines, list(facts_by_line(spec)))}"
+
+
 def digest_block(lines: list[str], cited: list[int], width: int = 8) -> str:
     """The ``lines:`` block of a spec for these line numbers, ``width`` pairs to a row."""
     pairs = [f"{line} {line_digest(lines[line - 1])}" for line in cited if line <= len(lines)]

@@ -25,13 +25,14 @@ from opgen.lint.audit import (
     facts_of_suite,
     is_text_of,
     line_digest,
+    page_block,
     read_page,
     with_cases,
 )
 from opgen.lock.lockfile import LockEntry, expectation_text
 from opgen.model import Break, Call, Case, Expectation, FileError
 from opgen.spec import specfile
-from opgen.spec.catalog import catalog
+from opgen.spec.catalog import catalog, load_catalog
 from opgen.spec.spec import Spec
 from opgen.suite.suite import Suite
 
@@ -360,23 +361,16 @@ def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["{file: one.txt}", "{file: one.txt, sha256: '', lines: ''}"])
-def test_the_digests_of_a_new_spec_are_made_from_its_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str
-) -> None:
+def test_the_digests_of_a_new_spec_are_made_from_its_page(tmp_path: Path, page: str) -> None:
     head, parameters = (
         TEXT.split("page:\n", maxsplit=1)[0],
         TEXT[TEXT.index("products:") :].format(),
     )
     (tmp_path / "one.yaml").write_text(f"{head}page: {page}\n{parameters}", encoding="utf-8")
     (tmp_path / "one.txt").write_text("\n".join(LINES), encoding="utf-8")
-    monkeypatch.setattr("opgen.files.resources.specs_folder", lambda: tmp_path)
-    result = CliRunner().invoke(
-        importlib.import_module("opgen.cli.audit").command,
-        ["one", "--pages", str(tmp_path), "--digests"],
-    )
-    assert result.exit_code == 0, result.exception
-    block = result.stdout.split("\n", 1)[1]
+    (spec,) = load_catalog(tmp_path, digests=False).specs
+    block = page_block(spec, tmp_path)
     (tmp_path / "one.yaml").write_text(
-        f"{head}page:\n  file: one.txt\n{block}{parameters}", encoding="utf-8"
+        f"{head}page:\n  file: one.txt\n{block}\n{parameters}", encoding="utf-8"
     )
     assert audit(specfile.load(tmp_path / "one.yaml"), tmp_path) == []
