@@ -92,9 +92,10 @@ def _blob(file: OpenedFile, blob: Blob, rows: np.ndarray, word: str) -> Iterator
     for row, name, digest, start, end in zip(*columns, strict=True):
         raw = np.empty(end - place, dtype=np.uint8)
         container.read_at(file.path, file.fd, raw, place)
-        if raw[: start - place].any():
+        gap, data = raw.data[: start - place], raw.data[start - place :]
+        if any(gap):
             yield f"bytes before {_where(file, row, name)} are not zero"
-        if digest_of(raw[start - place :].data) != digest:
+        if digest_of(data) != digest:
             yield f"{_where(file, row, name)} does not match its digest"
         place = end
     rest = container.pieces(file.path, file.fd, place, blob.start + blob.elements * item)
