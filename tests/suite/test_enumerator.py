@@ -473,13 +473,13 @@ def test_aims_say_what_a_call_is_for() -> None:
         Aim("orders", ("a", "b"), codes=(161002, 561103)),
         Aim("handwritten", name="one", note="why"),
     ]
-    assert [(str(aim), aim.label) for aim in aims] == [
-        ("covers every triple", ""),
-        ("the nearest valid call of an invalid one", ""),
-        ("at the limit of a", ""),
-        ("one of what a lists", ""),
-        ("breaks a", "a"),
-        ("breaks a with b, c", "a"),
-        ("orders a (161002) and b (561103): the code tells which is checked first", "a+b"),
-        ("one: why", "one"),
+    assert list(map(str, aims)) == [
+        "covers every triple",
+        "the nearest valid call of an invalid one",
+        "at the limit of a",
+        "one of what a lists",
+        "breaks a",
+        "breaks a with b, c",
+        "orders a (161002) and b (561103): the code tells which is checked first",
+        "one: why",
     ]
