@@ -28,9 +28,9 @@ from opgen.suite.enumeration.reasons import by_default, unreachable, untried
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan, Tier
 
-RANDOM_STATE = 3
-"""What ties between rows are broken by: of the first six states the one whose standard suites miss
-no wrong kernel and no wrong checker."""
+RANDOM_STATE = 7
+"""What ties between rows are broken by: a state whose standard suites miss no wrong
+kernel and no wrong checker."""
 _BORROWED = 1e18
 """What a valid call that is not the tier's own weighs beside its elements: it is edited only where
 no other can be."""
