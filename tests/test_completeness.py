@@ -22,7 +22,7 @@ OPERATORS = sorted(catalog().operators)
 COVERED_BY = {
     "test_bundle.py": (
         "bundle.write.arguments bundle.read.batches bundle.write.blocks bundle.read.call_columns"
-        " bundle.read.data bundle.format.digest bundle.read.finished bundle.write.pools"
+        " bundle.format.digest bundle.read.finished bundle.write.pools"
         " bundle.write.tables bundle.write.tensors bundle.read.contents"
     ),
     "test_hostile.py": "bundle.read.opening",
@@ -59,6 +59,9 @@ COVERED_BY = {
     ),
     "test_plan.py": "suite.planning.handwritten suite.enumeration.handwritten",
     "test_mutants.py": "devices.mutant",
+    "test_coverage.py": "quality.coverage_request",
+    "test_explain.py": "quality.rule_examples report.cases",
+    "test_python_api.py": "generation.bundle_file minimization.failing_case",
 }
 """Test file -> modules that it covers without importing them by name."""
 COVERED = {name: test for test, names in COVERED_BY.items() for name in names.split()}
