@@ -34,11 +34,11 @@ COVERED_BY = {
         " suite.covering.tuples"
     ),
     "test_aclnn.py": "devices.messages devices.process devices.worker",
-    "test_statuses.py": "comparison.firstphase",
+    "test_statuses.py": "comparison.first_phase",
     "test_results.py": ("bundle.results.answers bundle.results.checks bundle.results.writer"),
     "test_resume.py": "bundle.write.journal bundle.write.resuming",
     "test_errata.py": "oracle.errata_checks oracle.errata_form",
-    "test_calls.py": "calls.garbage calls.kinds",
+    "test_calls.py": "calls.gc_pause calls.kinds",
     "test_specfile.py": "spec.parameter_reader spec.rule_reader",
     "test_fill.py": "numerics.draws",
     "test_import_ttk.py": "interop.completion interop.ttk_kernels",

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from opgen.calls.call_json import ArgumentReader, CallFault, make_call
-from opgen.calls.garbage import gc_paused
+from opgen.calls.gc_pause import gc_paused
 from opgen.model import Call, FileError, Problem, size
 
 MOST_PROBLEMS = 50

@@ -36,7 +36,7 @@ def command(calls: str, form: str, truth: str) -> None:
     CALLS has one call per line, in JSON; - or nothing reads standard input. One line of JSON comes
     out per call, in the same order.
     """
-    from opgen.calls.garbage import gc_paused
+    from opgen.calls.gc_pause import gc_paused
     from opgen.calls.jsonl import read_calls
     from opgen.oracle import callfiles
     from opgen.report.terminal import visible

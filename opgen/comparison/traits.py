@@ -15,7 +15,7 @@ from math import exp, lgamma
 import numpy as np
 
 from opgen.bundle.read.reader import Bundle
-from opgen.calls.garbage import gc_paused
+from opgen.calls.gc_pause import gc_paused
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.comparison.diff_report import SharedTrait

@@ -17,7 +17,7 @@ from opgen.calls.ids import select_ids
 from opgen.comparison import deviations, explain, metrics
 from opgen.comparison.alignment import AlignedResults, GoldenRows, align, goldens_of
 from opgen.comparison.diff_report import DiffReport
-from opgen.comparison.firstphase import status_verdict
+from opgen.comparison.first_phase import status_verdict
 from opgen.comparison.measuring import Precisions, measured, precisions
 from opgen.comparison.metrics import MetricTable
 from opgen.comparison.statuses import (

@@ -20,7 +20,7 @@ import numpy as np
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.writer import Results
 from opgen.comparison import statuses
-from opgen.comparison.firstphase import admissible
+from opgen.comparison.first_phase import admissible
 from opgen.comparison.verdicts import diff
 from opgen.model import CRASH, Verdict
 from opgen.quality.mutants import ALL

@@ -19,7 +19,7 @@ from opgen.numerics.arrays import Array
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
-from opgen.suite.dumps import read_dumps
+from opgen.suite.given_data import read_dumps
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_check import checked_plan, shipped_plan
 from opgen.suite.suite import Each, Suite, call_suite, plan_suite

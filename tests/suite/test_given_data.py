@@ -19,7 +19,7 @@ from opgen.calls.jsonl import read_calls
 from opgen.cli import main
 from opgen.model import FileError
 from opgen.spec.catalog import catalog
-from opgen.suite.dumps import read_dumps
+from opgen.suite.given_data import read_dumps
 from tests.support import device_sample as sample
 
 FLOAT = {"dtype": "FLOAT", "format": "ND"}
