@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opgen.cli import DIFFERENCE, options
+from opgen.model import USUAL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,23 +31,24 @@ FOLDER = click.Path(exists=True, file_okay=False)
     metavar="DIR",
     required=True,
     type=FOLDER,
-    help="Where the vendor's pages lie.",
+    help="Folder of the vendor's pages.",
 )
 @click.option(
     "--digests",
     is_flag=True,
-    help="Print the block 'lines' of a spec, made from the page as it is now.",
+    help="Print the block 'lines' of a spec for the page as it is now.",
 )
 @click.option(
     "--plan",
     default="",
-    metavar="TIER|FILE",
-    help="Name the cases of this plan that break such a fact or stand at its limit.",
+    metavar="|".join((*USUAL, "FILE")),
+    help="Name the cases of this plan that break a changed fact or stand at its limit.",
 )
 @click.option(
     "--lock",
+    metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Name the cases of this lock that break such a fact.",
+    help="Name the cases of this lock that break a changed fact.",
 )
 @options.json_option()
 def command(
@@ -57,11 +59,11 @@ def command(
     lock: str | None,
     as_json: bool,
 ) -> None:
-    """Say which facts stand on lines that changed, moved or vanished since a page was transcribed,
-    and which cases they touch.
+    """Compare specs with the pages that they transcribe.
 
-    A page whose cited lines are as they were may still say something new. Where its text is not the
-    one that was transcribed, it is to be read again, which "opgen page OP --pages DIR" helps with.
+    opgen names the facts whose lines changed, moved or vanished, and the cases that they touch. A
+    page can also say something new on lines that no fact cites. So read a changed page again;
+    "opgen page OP --pages DIR" prints it beside its spec.
     """
     from dataclasses import asdict
     from pathlib import Path

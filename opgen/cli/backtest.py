@@ -18,19 +18,18 @@ from opgen.cli.options import Number, all_option, examples, json_option
 )
 @click.argument("file", type=click.Path(dir_okay=False))
 @json_option()
-@all_option("Agreement by product, stage and rule, and every disagreement.")
+@all_option("Show agreement by product, stage and rule, and list every disagreement.")
 @click.option(
     "--fail-under",
     type=Number(0, 100),
-    metavar="PCT",
-    help="Exit 1 where the library's side agrees on fewer of an operator's firm rows.",
+    metavar="PERCENT",
+    help="Exit 1 if the library side agrees on fewer of the firm rows of an operator.",
 )
 def command(file: str, as_json: bool, everything: bool, fail_under: float | None) -> None:
-    """Judge every call of FILE by page and library, and compare both answers with the call's
-    status.
+    """Compare page and library with statuses that were really returned.
 
-    FILE has one call per line, in JSON, with the keys status (null where the host died) and firm; -
-    reads standard input.
+    FILE has one call per line, in JSON, with the keys status and firm. The status is null if the
+    host died. With -, calls come from standard input.
     """
     from opgen.oracle import backtest, erratafile
     from opgen.report.backtest import as_data, as_text

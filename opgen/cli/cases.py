@@ -19,13 +19,12 @@ from opgen.cli import options
     )
 )
 @options.suite_options()
-@click.option("--ids", is_flag=True, help="One line per case: its id and what it is for.")
+@click.option("--ids", is_flag=True, help="Print a line per case: its id and its purpose.")
 @options.json_option()
 def command(ids: bool, as_json: bool, **asked: Any) -> None:
     """List what would be generated: counts, the size of the bundle, and how many rules are broken.
 
-    With --json also for every rule the cases that break it, and why there is none where there is
-    none.
+    --json adds the cases that break each rule, or the reason why none can.
     """
     from opgen.cli import console
     from opgen.cli.generate import summary_table

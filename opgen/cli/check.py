@@ -31,11 +31,12 @@ BROKEN = BUCKETS[1:]
 )
 @options.json_option()
 @options.all_option(
-    "How many rules stand in which bucket, and where pages of one operator differ, fact by fact."
+    "Count the rules per bucket, and list the facts in which pages of one operator differ."
 )
 def command(files: tuple[str, ...], as_json: bool, everything: bool) -> None:
-    """Check specs, plans and errata: FILEs, or all that opgen ships. Every problem is said at once,
-    and makes the exit code 2.
+    """Check specs, plans and errata.
+
+    Without FILE, opgen checks its own. It reports all problems at once. Exit 2 if there is one.
     """
     from pathlib import Path
 

@@ -12,15 +12,17 @@ SHOWN = 20
 
 
 @click.command(epilog=examples("opgen compare before.json after.json"))
-@click.argument("before", metavar="BEFORE.json", type=click.Path(exists=True, dir_okay=False))
-@click.argument("after", metavar="AFTER.json", type=click.Path(exists=True, dir_okay=False))
-@click.option("--strict", is_flag=True, help="Lenient cases and known deviations count as failing.")
-@all_option("List every change, not the first few alone.")
+@click.argument("before", metavar="BEFORE", type=click.Path(exists=True, dir_okay=False))
+@click.argument("after", metavar="AFTER", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--strict", is_flag=True, help="Count lenient cases and known deviations as failures."
+)
+@all_option("List every change, not only the first few.")
 @json_option()
 def command(before: str, after: str, strict: bool, everything: bool, as_json: bool) -> None:
-    """Newly failing, newly fixed and other changes between two reports of opgen diff --json.
+    """Say what changed between two reports of opgen diff --json.
 
-    Exits 1 where something newly fails.
+    Exit 1 if a case newly fails.
     """
     from opgen.cli.console import json_text, note, output
     from opgen.comparison.changes import VerdictChange, compare_reports

@@ -23,26 +23,26 @@ from opgen.cli.paths import OutputPath
     "--bundle",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="The calls of this bundle instead.",
+    help="Measure the calls of this bundle instead.",
 )
 @click.option(
     "--calls",
-    metavar="CALLS.jsonl",
+    metavar="FILE",
     type=click.Path(),
     default="",
-    help="The calls of this file instead.",
+    help="Measure the calls of this file instead.",
 )
 @click.option(
-    "--html", "page", metavar="FILE", type=OutputPath(), help="Write one HTML page as well."
+    "--html", "page", metavar="FILE", type=OutputPath(), help="Write a report in HTML as well."
 )
 @click.option(
-    "--untested", is_flag=True, help="List every boundary that no call stands on, and why."
+    "--untested", is_flag=True, help="List every boundary without a call, with the reason."
 )
 @click.option(
     "--fail-under",
     metavar="PERCENT",
     type=options.Number(0, 100),
-    help="Exit 1 where boundaries or tuples are covered less.",
+    help="Exit 1 if less than this share of the boundaries or tuples is covered.",
 )
 @options.json_option()
 def command(
@@ -53,12 +53,11 @@ def command(
     fail_under: float | None,
     **asked: Any,
 ) -> None:
-    """Count what calls cover: the boundaries of every rule of every page, and the tuples of a
-    plan's values.
+    """Measure which rules and which combinations of values a suite tests.
 
-    OP may be a bundle: its calls are counted then, against the axes of the plan. Values, pairs and
-    triples are counted by code that shares nothing with the code that makes them, and only those
-    that the rules allow.
+    opgen counts the boundaries of every rule, and the tuples of the plan's values that the rules
+    allow. The code that counts shares nothing with the code that makes suites. OP may also be a
+    bundle; opgen then counts its calls on the axes of the plan.
     """
     import os
     from pathlib import Path

@@ -26,48 +26,52 @@ if TYPE_CHECKING:
 @click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--against",
-    metavar="RESULTS",
+    metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Another device's results, for the double benchmark.",
+    help="Results of another device, for the double benchmark.",
 )
 @click.option(
     "--again",
-    metavar="RESULTS",
+    metavar="FILE",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False),
-    help="A repeated run, which should have the same bits (repeatable).",
+    help="Results of a repeated run, to compare bit by bit (repeatable).",
 )
 @click.option(
     "--truth",
     type=click.Choice(TRUTHS),
     default="both",
     show_default=True,
-    help="Whose status codes count; both knows deviations.",
+    help="Whose status codes count; only both recognizes known deviations.",
 )
-@click.option("--strict", is_flag=True, help="Lenient cases and known deviations fail too.")
-@all_option("List every failing case, not the first few alone.")
+@click.option(
+    "--strict", is_flag=True, help="Count lenient cases and known deviations as failures."
+)
+@all_option("List every failing case, not only the first few.")
 @click.option(
     "--waivers",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="YAML file of verdicts that are accepted until a day.",
+    help="YAML file of verdicts to accept, each until a given day.",
 )
 @click.option(
     "--html",
     metavar="FILE",
     type=OutputPath(dir_okay=False),
-    help="Write a report for people, in one file.",
+    help="Write a report in HTML.",
 )
-@click.option("--junit", metavar="FILE", type=OutputPath(dir_okay=False), help="Write JUnit XML.")
+@click.option(
+    "--junit", metavar="FILE", type=OutputPath(dir_okay=False), help="Write a report in JUnit XML."
+)
 @click.option(
     "--json",
     "as_json",
     metavar="FILE",
     type=OutputPath(dir_okay=False, allow_dash=True),
-    help="Write JSON, for programs and opgen compare; - is standard output.",
+    help="Write a report in JSON, which opgen compare reads; - is standard output.",
 )
 @case_option()
-@quiet_option("No report on the terminal: the exit code alone, and the files that are asked for.")
+@quiet_option("No report on the terminal, only files and the exit code.")
 def command(
     bundle: str,
     results: str,
@@ -83,10 +87,10 @@ def command(
     cases: tuple[str, ...],
     quiet: bool,
 ) -> None:
-    """Compare the results of a device with the goldens of a bundle: a verdict per case.
+    """Judge what a device answered: a verdict per case.
 
-    A case passes if its status is admissible and every element lies within its stored bound; the
-    published standards are computed beside it. Exits 1 where a case failed, crashed or is missing.
+    A case passes if its status is admitted and every element lies within its stored bound. The
+    report also shows what published standards say. Exit 1 if a case failed, crashed or is missing.
     """
     import datetime
 

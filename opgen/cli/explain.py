@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     "--bundle",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Explain a case of this bundle, by its id or a pattern.",
+    help="Explain a case of this bundle; name it by its id or a pattern.",
 )
 @options.json_option()
 def command(word: str, bundle: str | None, as_json: bool) -> None:
-    """Explain a word of opgen's tables, reports and messages, a rule of a page, a status code, or a
-    case of a bundle.
+    """Explain a word, a rule, a status code or a case.
 
-    Without an argument: all words. A rule is shown with its line of the page, its formula, a call
-    that breaks it, and the nearest call that obeys it. A code is shown with all rules behind it.
+    Without an argument, opgen lists all words. A rule is shown with its line of the page, its
+    formula, a call that breaks it, and the nearest call that obeys it. A code is shown with all
+    rules behind it.
     """
     from opgen.cli import console
 

@@ -17,20 +17,20 @@ FORMATS = ("atk", "gtest", "npz", "ttk")
     )
 )
 @click.argument("format", metavar="|".join(FORMATS), type=click.Choice(FORMATS))
-@options.bundle_argument()
-@options.output_option(what="The folder to write; for gtest the C++ file.", folder=True)
+@options.bundle_argument(metavar="BUNDLE")
+@options.output_option(what="Folder to write; for gtest, the C++ file.", folder=True)
 @options.case_option()
 @options.force_option()
 @options.quiet_option()
 def command(
     format: str, file: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool
 ) -> None:
-    """Write the cases of a bundle so that another tool can run them.
+    """Write a bundle in another tool's form.
 
-    atk: case files and an executor that loads the frozen inputs and goldens. gtest: one C++ file of
-    status tests of both phases. npz: numpy's files and a line of JSON per case. ttk: a case table
-    and the manual data of its prepare and replay protocol. What a tool has no place for is left out
-    and counted here by reason; ids are in opgen.json in the folder.
+    atk: case files, and an executor that loads the stored inputs and goldens. gtest: one C++ file
+    that tests the statuses of both phases. npz: numpy's files, and a line of JSON per case. ttk: a
+    case table and the data for it. opgen leaves out cases that the tool cannot hold, and counts
+    them by reason. Their ids are in opgen.json in the folder.
     """
     from importlib import import_module
     from pathlib import Path

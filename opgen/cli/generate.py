@@ -23,25 +23,21 @@ if TYPE_CHECKING:
 )
 @options.suite_options()
 @options.seed_option()
-@options.output_option(
-    what="The bundle to write; opgen-PLAN.h5 where none is named.", required=False
-)
+@options.output_option(what="Bundle to write; opgen-PLAN.h5 by default.", required=False)
 @options.force_option()
 @click.option(
     "--workers",
     metavar="N",
     type=click.IntRange(1),
-    help="Processes that enumerate and compute; by default one per core.",
+    help="Number of worker processes; one per core by default.",
 )
 @click.option(
     "--dask",
     default="",
     metavar="ADDRESS",
-    help="Compute on the dask.distributed cluster of this scheduler.",
+    help="Compute on a dask.distributed cluster, given by its scheduler.",
 )
-@click.option(
-    "--resume", is_flag=True, help="Go on where the same command was stopped, from FILE.partial."
-)
+@click.option("--resume", is_flag=True, help="Continue a run of the same command that was stopped.")
 @options.quiet_option()
 def command(
     output: str | None,
@@ -53,12 +49,11 @@ def command(
     quiet: bool,
     **asked: Any,
 ) -> None:
-    """Write a bundle of test cases: calls, input data, expected gradients with a bound per element,
-    expected status codes.
+    """Write a suite as a bundle: calls, input data, expected gradients and status codes.
 
-    Without any argument: the smoke suite of every operator and product, in ./opgen-smoke.h5. A run
-    that is stopped, even killed, leaves FILE.partial, never FILE; --resume goes on from it, to the
-    same bytes.
+    Every element of an expected gradient has an error bound. Without arguments, the smoke suite of
+    all operators and products goes to ./opgen-smoke.h5. A run that is stopped leaves FILE.partial.
+    --resume continues from there; the finished FILE has the same bytes as one of a single run.
     """
     from pathlib import Path
 

@@ -23,18 +23,16 @@ FORMATS = ("atk", "ttk")
     metavar="P",
     multiple=True,
     shell_complete=options.complete_products,
-    help="The product to call for (repeatable); needed where the file names none.",
+    help="Product of the calls (repeatable); needed if the file names none.",
 )
 @click.option(
     "--formats",
     type=click.Choice(("executor", "page")),
     default="executor",
     show_default=True,
-    help=(
-        "Of ATK's tensors, which name none: as ATK's executors set them, or as the page wants them."
-    ),
+    help=("Formats of ATK's tensors: those that ATK's executors set, or those of the page."),
 )
-@options.output_option(what="The call file to write; - is standard output.", dash=True)
+@options.output_option(what="Call file to write; - is standard output.", dash=True)
 @options.force_option()
 @options.quiet_option()
 def command(
@@ -46,13 +44,11 @@ def command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Make a call file from the cases of another tool: ATK's JSON, or TTK's CSV of the aclnn or the
-    kernel mode.
+    """Make calls from another tool's cases: ATK's JSON or TTK's CSV (aclnn or kernel mode).
 
-    The calls can be judged (opgen judge), given data and goldens (opgen generate --calls) or
-    measured. Shapes, dtypes, formats and attributes are taken over, values are not. Every case that
-    cannot be read is named with its reason; the exit code is then 1, and 2 where no case could be
-    read.
+    opgen takes shapes, dtypes, formats and attributes over, but not values. opgen judge, opgen
+    generate --calls and opgen coverage --calls read the calls. opgen names each case that it cannot
+    read, with the reason. Exit 1 if there is one, 2 if no case can be read.
     """
     from opgen.bundle.write.output import refuse, write_text
     from opgen.cli import BAD, DIFFERENCE, console

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 @options.case_option()
 @options.json_option()
 def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None:
-    """Show what a bundle holds, or cases of it whole: the call, what a device may answer, the
-    tensors and their first values.
+    """Show a bundle, a results file, or one of its cases.
 
-    Of a results file: what ran, and how often each status was answered; of its cases the statuses
-    and outputs.
+    A case of a bundle is shown with its call, what a device may answer, its tensors and their first
+    values. For a results file, opgen shows what ran and counts the statuses. A case of it is shown
+    with its statuses and outputs.
     """
     import opgen
     from opgen.bundle.read.opening import kind_of

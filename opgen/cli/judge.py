@@ -1,4 +1,4 @@
-"""``opgen judge [CALLS.jsonl | -]``: say what page and library answer to calls."""
+"""``opgen judge [FILE | -]``: say what page and library answer to calls."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from opgen.model import TRUTHS, Truth
 @click.command(
     epilog=examples("opgen judge calls.jsonl", "opgen judge --format text calls.jsonl.gz")
 )
-@click.argument("calls", metavar="[CALLS.jsonl]", type=click.Path(dir_okay=False), default="-")
+@click.argument("calls", metavar="[FILE]", type=click.Path(dir_okay=False), default="-")
 @click.option(
     "--format",
     "form",
     type=click.Choice(("json", "text")),
     default="json",
     show_default=True,
-    help="Programs or people.",
+    help="Output for programs or for people.",
 )
 @click.option(
     "--truth",
     type=click.Choice(TRUTHS),
     default="both",
     show_default=True,
-    help="Which source to ask.",
+    help="Which sources to ask.",
 )
 def command(calls: str, form: str, truth: str) -> None:
-    """Say for each call what the page admits, which rules it breaks, and what the published library
-    answers.
+    """Say what page and library answer to calls, and which rules the calls break.
 
-    CALLS has one call per line, in JSON; - or nothing reads standard input. One line of JSON comes
-    out per call, in the same order.
+    FILE has one call per line, in JSON. Without FILE, or with -, calls come from standard input.
+    opgen prints one line of JSON per call, in the same order.
     """
     from opgen.calls.gc_pause import gc_paused
     from opgen.calls.jsonl import read_calls

@@ -22,15 +22,15 @@ from opgen.cli import options
     required=True,
     type=click.Path(exists=True, dir_okay=False),
 )
-@options.output_option(what="The bundle or the results file to write.")
+@options.output_option(what="Bundle or results file to write.")
 @options.force_option()
 @options.quiet_option()
 def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> None:
-    """Join the parts that opgen generate --shard wrote, in any order, to the bytes that it writes
-    without --shard.
+    """Join the parts of a suite, or results files of one bundle.
 
-    All parts of one request must be there, each once. Results files of one bundle are joined as
-    well, where they answer different cases of it.
+    The parts come from opgen generate --shard, in any order, each exactly once. The joined bundle
+    has the same bytes as one written without --shard. Results files can be joined if they answer
+    different cases of one bundle.
     """
     from pathlib import Path
 

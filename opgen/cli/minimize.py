@@ -22,17 +22,20 @@ from opgen.model import TIME_LIMIT
         " fault"
     )
 )
-@bundle_argument("bundle")
+@bundle_argument("bundle", "BUNDLE")
 @click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
 @click.argument("case", metavar="CASE", shell_complete=complete_cases)
 @click.option(
     "--backend",
     metavar="NAME",
     required=True,
-    help="What runs the calls: torch, aclnn, or mutant:NAME.",
+    help="What runs the calls: torch, aclnn or mutant:NAME.",
 )
 @click.option(
-    "--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; the backend's own by default."
+    "--device",
+    metavar="DEVICE",
+    default="",
+    help="cpu, cuda or npu:0; by default what the backend picks.",
 )
 @click.option(
     "--timeout",
@@ -40,7 +43,7 @@ from opgen.model import TIME_LIMIT
     type=Number(min=0.1),
     default=TIME_LIMIT,
     show_default=True,
-    help="For one call; torch and mutants are not stopped.",
+    help="Time limit for one call; torch and mutants are not stopped.",
 )
 @click.option(
     "--most",
@@ -48,14 +51,14 @@ from opgen.model import TIME_LIMIT
     type=click.IntRange(min=1),
     default=3000,
     show_default=True,
-    help="Run at most about N calls.",
+    help="Run about N calls at most.",
 )
 @click.option(
     "-o",
     "--output",
-    metavar="FOLDER",
+    metavar="DIR",
     type=OutputPath(file_okay=False, folder=True),
-    help="Where to write; ./CASE-minimal by default.",
+    help="Folder to write; ./CASE-minimal by default.",
 )
 @force_option()
 @quiet_option()
@@ -71,11 +74,12 @@ def command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Shrink a failing CASE: extents, channels, groups, strides, views, masks, data. Every step is
-    a call that the page judges alike.
+    """Reduce a failing case to the simplest one that still fails.
 
-    CASE is an id, or a pattern: then the first case that fails. Writes the call as JSON, and
-    programs that show the fault without opgen: C++, Python and, where it has the operator, torch.
+    CASE is an id, or a pattern for the first case that fails. opgen makes extents, channels,
+    groups, strides, views, masks and data simpler. The page judges every call on the way like the
+    first one. opgen writes the last call as JSON and as programs, which show the fault without
+    opgen: C++, Python and, if torch has the operator, torch.
     """
     import os
     from pathlib import Path

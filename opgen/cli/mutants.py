@@ -36,14 +36,14 @@ def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete:
     help="Only this mutant (repeatable).",
 )
 @click.option(
-    "--rules", is_flag=True, help="Every rule's wrong checker that is not caught, and why."
+    "--rules", is_flag=True, help="List every wrong checker that is not caught, with the reason."
 )
 @click.option(
     "--fail-under",
     metavar="PERCENT",
     type=options.Number(0, 100),
     default=0.0,
-    help="Exit 1 where the score is lower.",
+    help="Exit 1 if the score is lower.",
 )
 @options.seed_option()
 @options.json_option()
@@ -57,11 +57,10 @@ def command(
     quiet: bool,
     **asked: Any,
 ) -> None:
-    """Run deliberately wrong kernels and checkers on a plan, and say which of its cases catch
-    which.
+    """Measure which wrong devices a suite catches.
 
-    Caught is what opgen diff calls failed, crashed or missing. What is not caught is listed with
-    the reason. Exit 1 where a correct device fails too, or the score is below --fail-under.
+    A mutant is caught if opgen diff calls a case failed, crashed or missing. All others are listed
+    with the reason. Exit 1 if a correct device fails too, or if the score is below --fail-under.
     """
     from pathlib import Path
     from tempfile import TemporaryDirectory

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @options.operators_argument()
 @options.json_option()
 def command(operators: tuple[str, ...], as_json: bool) -> None:
-    """List operators: their pages, and the dtypes that each page lists for each product."""
+    """List operators, their pages and products, and the dtypes of each."""
     from opgen.cli import console
     from opgen.lint import facts as pages
     from opgen.report import terminal

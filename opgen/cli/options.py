@@ -130,7 +130,7 @@ def plan_option(default: str = "smoke") -> Decorator:
         show_default=True,
         shell_complete=complete_plans,
         help=(
-            "How much to try, or a plan of your own: FILE takes its first tier, FILE::TIER another."
+            "How much to try, or a plan of your own: FILE names its first tier, FILE::TIER another."
         ),
     )
 
@@ -139,10 +139,11 @@ def seed_option() -> Decorator:
     """``--seed N``."""
     return click.option(
         "--seed",
+        metavar="N",
         type=click.IntRange(0, 2**63 - 1),
         default=0,
         show_default=True,
-        help="Seed of the data.",
+        help="Seed of the random data.",
     )
 
 
@@ -164,29 +165,29 @@ def suite_options() -> Decorator:
     """
     given = click.option(
         "--calls",
-        metavar="CALLS.jsonl",
+        metavar="FILE",
         type=click.Path(),
         default="",
-        help="One case per call of this file, instead of a plan; - is standard input.",
+        help="Make a case of each call in this file, without a plan; - is standard input.",
     )
     seeds = click.option(
         "--seed-calls",
-        metavar="CALLS.jsonl",
+        metavar="FILE",
         type=click.Path(),
         default="",
-        help="Calls that exist already: what they cover is not made again.",
+        help="Existing calls; opgen adds only what they do not cover.",
     )
     recipe = click.option(
         "--recipe",
         metavar="NAME",
         default="",
         help=(
-            "What data calls of --calls get: grid (by default), integers, normal or another recipe"
-            " of PLANS.md."
+            "How to draw the data of --calls: grid (the default), integers, normal or another"
+            " recipe of PLANS.md."
         ),
     )
     part = click.option(
-        "--shard", default="", metavar="I/N", help="Only part I of N; the parts share no case."
+        "--shard", default="", metavar="I/N", help="Only part I of N; each case is in one part."
     )
     some = case_option("patterns", "these cases, and the valid calls nearest to invalid ones")
     shown = (
@@ -209,7 +210,7 @@ def suite_options() -> Decorator:
 
 
 def output_option(
-    what: str = "The file to write.",
+    what: str = "File to write.",
     required: bool = True,
     folder: bool = False,
     dash: bool = False,
@@ -232,7 +233,7 @@ def force_option() -> Decorator:
 
 def json_option() -> Decorator:
     """``--json``."""
-    return click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 
 def all_option(what: str) -> Decorator:
@@ -240,7 +241,7 @@ def all_option(what: str) -> Decorator:
     return click.option("--all", "everything", is_flag=True, help=what)
 
 
-def quiet_option(what: str = "No messages and no progress.") -> Decorator:
+def quiet_option(what: str = "Show no messages and no progress.") -> Decorator:
     """``--quiet``."""
     return click.option("-q", "--quiet", is_flag=True, help=what)
 

@@ -32,12 +32,11 @@ FOLDER = click.Path(exists=True, file_okay=False)
 )
 @options.json_option()
 def command(operators: str, folder: str | None, as_json: bool) -> None:
-    """Print what a spec says, in the order of its page, so that two people can read page and spec
-    side by side.
+    """Print a spec in the order of its page, to read both side by side.
 
-    OP is an operator, or one page of it (convolution_backward.atlas). A fact is told at the first
-    line that it cites; at the others it is mentioned after "also". With the vendor's pages at hand,
-    --pages shows every line, and so those that nobody transcribed.
+    OP is an operator, or one page of it (convolution_backward.atlas). Each fact is printed at the
+    first line that it cites. The other lines mention it after "also". --pages prints every line
+    of the page, including lines that nobody transcribed.
     """
     from pathlib import Path
 

@@ -19,26 +19,31 @@ from opgen.cli.paths import OutputPath
 @options.plan_option()
 @click.option(
     "--lock",
+    metavar="FILE",
     type=click.Path(),
-    help="The lock to hold against; PLAN.lock beside the plan by default.",
+    help="Lock to compare with; by default PLAN.lock beside the plan.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
     type=OutputPath(over="lock"),
-    help="Where to write the new lock; over the old one by default.",
+    help="Lock to write; the old one by default.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 where anything drifted.")
-@click.option("--recompute", is_flag=True, help="Compute every case again, whatever its key says.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything changed.")
+@click.option("--recompute", is_flag=True, help="Compute every case again, changed or not.")
 @click.option(
     "--bundle",
+    metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="The bundle of the lock: changed goldens are given in ULP.",
+    help="Bundle of the old lock, to say in ULP how much goldens changed.",
 )
 @options.seed_option()
 @click.option(
-    "--markdown", type=OutputPath(), help="Write a summary for a merge request to this file."
+    "--markdown",
+    metavar="FILE",
+    type=OutputPath(),
+    help="Write a summary for a merge request.",
 )
 @options.json_option()
 @options.quiet_option()
@@ -55,10 +60,10 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Enumerate a plan again and say what was added, removed or changed since its lock was written,
-    by how much, and why.
+    """Compare goldens with their lock, or write the lock anew.
 
-    Only cases whose spec, plan, kernel or recipe changed are computed again.
+    opgen enumerates the plan again. It says which cases were added, removed or changed, by how
+    much, and why. It computes only cases whose spec, plan, kernel or recipe changed.
     """
     from contextlib import nullcontext
     from pathlib import Path

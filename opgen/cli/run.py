@@ -30,25 +30,28 @@ from opgen.model import NOT_RUN, TIME_LIMIT
     "--backend",
     metavar="NAME",
     required=True,
-    help="What runs the cases: torch, aclnn, or mutant:NAME.",
+    help="What runs the cases: torch, aclnn or mutant:NAME.",
 )
 @click.option(
-    "--device", metavar="DEVICE", default="", help="cpu, cuda, npu:0; by default the backend's own."
+    "--device",
+    metavar="DEVICE",
+    default="",
+    help="cpu, cuda or npu:0; by default what the backend picks.",
 )
 @click.option(
     "--timeout",
-    metavar="S",
+    metavar="SECONDS",
     type=Number(min=0, min_open=True),
     default=TIME_LIMIT,
     show_default=True,
-    help="Seconds that a case may take; torch and mutants are not stopped.",
+    help="Time limit for one case; torch and mutants are not stopped.",
 )
-@output_option("The results file to write.")
+@output_option("Results file to write.")
 @case_option()
 @click.option(
     "--resume",
     is_flag=True,
-    help="Keep the answers that the results file already has, run the rest.",
+    help="Keep the answers of the results file and run the other cases.",
 )
 @force_option()
 @quiet_option()
@@ -63,9 +66,10 @@ def command(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Run the cases of BUNDLE and write what the device answers: statuses, outputs, times.
+    """Run a bundle on a device and write its answers: statuses, outputs, times.
 
-    Interrupted, it writes the answers it has; --resume goes on from there. opgen diff judges them.
+    If you interrupt the run, opgen writes the answers so far, and --resume continues from there.
+    opgen diff judges the answers.
     """
     import opgen
     from opgen.bundle.write.output import refuse

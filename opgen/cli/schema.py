@@ -12,7 +12,7 @@ from opgen.cli import options
 )
 @click.argument("what", type=click.Choice(["spec", "plan", "call"]))
 def command(what: str) -> None:
-    """Print a JSON Schema. An editor that is pointed to it checks and completes while one types."""
+    """Print a JSON Schema, with which editors check and complete what you type."""
     from opgen.cli import console
     from opgen.lint.schema import schema
 

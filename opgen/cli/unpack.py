@@ -12,17 +12,16 @@ from opgen.cli import options
         "opgen unpack suite.h5 -o tree.h5", "opgen unpack suite.h5 --case 'avg_pool2d*' -o pool.h5"
     )
 )
-@options.bundle_argument()
-@options.output_option(what="The HDF5 file to write.")
+@options.bundle_argument(metavar="BUNDLE")
+@options.output_option(what="HDF5 file to write.")
 @options.case_option()
 @options.force_option()
 @options.quiet_option()
 def command(file: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool) -> None:
-    """Write the cases of a bundle to an HDF5 file with one group each, to be browsed with any
-    viewer.
+    """Write a bundle as a tree of groups, to browse with any HDF5 viewer.
 
-    A group has the facts of its case as attributes, and the groups arguments, inputs, storage,
-    golden and bound.
+    Each case has a group. Its attributes are the facts of the case. In it lie the groups arguments,
+    inputs, storage, golden and bound.
     """
     import opgen
     from opgen.bundle.read.unpack import unpack

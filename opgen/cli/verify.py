@@ -21,8 +21,9 @@ from opgen.cli import DIFFERENCE, options
 )
 @options.quiet_option()
 def command(files: tuple[str, ...], quiet: bool) -> None:
-    """Compare every byte of bundles and results files with the digests that they carry. Exit 1
-    where a FILE is damaged.
+    """Check the integrity of bundles and results files.
+
+    opgen compares every byte with the digests in the file. Exit 1 if a file is damaged.
     """
     from opgen.bundle.read.verify import verify
     from opgen.cli import console
