@@ -89,9 +89,7 @@ def mask_backwards(cases: DeviceBatch, name: str, array: Array) -> Array:
 
 MUTANTS = (
     Mutant("strides_ignored", "a view is read as if it were contiguous", read=contiguous),
-    Mutant(
-        "offset_ignored", "a view is read from the beginning of its storage", read=without_offset
-    ),
+    Mutant("offset_ignored", "a view is read from the start of its storage", read=without_offset),
     Mutant(
         "output_contiguous",
         "an output is written as if it were contiguous",
@@ -100,7 +98,7 @@ MUTANTS = (
     ),
     Mutant(
         "gaps_unwritten",
-        "elements that no window meets are not written",
+        "elements outside every window are not written",
         ("kernelSize|weight",),
         kernel=gaps_unwritten,
     ),
@@ -111,24 +109,24 @@ MUTANTS = (
     ),
     Mutant(
         "tail_unwritten",
-        "elements behind the last whole block of 16 stay zero",
+        "elements after the last whole block of 16 stay zero",
         output=zero_from(lambda size: size // BLOCK * BLOCK),
     ),
     Mutant(
         "third_tile_unwritten",
-        "elements behind the first 4096 stay zero",
+        "elements after the first 4096 stay zero",
         output=zero_from(lambda size: TILES),
     ),
     Mutant("one_wrong_element", "one element holds its neighbour's value", output=one_wrong),
     Mutant(
         "mask_ignored",
-        "outputs that are masked out are written all the same, null pointers included",
+        "outputs that are masked out are written anyway, even through null pointers",
         ("outputMask",),
         crashes=lambda cases: bool(cases.nulls),
     ),
     Mutant(
         "mask_backwards",
-        "the mask is read from its end",
+        "the mask is read backwards",
         ("outputMask",),
         output=mask_backwards,
         crashes=lambda cases: bool(asked_backwards(cases) & cases.nulls),

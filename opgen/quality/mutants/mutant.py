@@ -168,5 +168,5 @@ class Mutant:
         return all(known & set(need.split("|")) for need in self.needs) and self.where(spec)
 
 
-NOTHING = Mutant("nothing", "nothing: a correct device, which must not be caught")
+NOTHING = Mutant("nothing", "nothing is wrong: a correct device, which must not be caught")
 """The control: whatever catches it is wrong itself."""
