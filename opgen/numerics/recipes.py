@@ -84,52 +84,52 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             ),
             Recipe(
                 "integers",
-                "any error at all: float32 sums are exact, bits must match",
+                "any error at all: float32 sums are exact, so bits must match",
                 *(INTEGERS, INTEGERS, INTEGERS, POWERS),
             ),
             Recipe(
                 "normal",
-                "wrong rounding of inputs and precision lost on everyday values",
+                "wrong rounding of inputs, and precision lost on everyday values",
                 *(NORMAL, NORMAL, GRID, POWERS),
             ),
             Recipe(
                 "wide_exponent",
-                "accumulators too narrow, exponents aligned or clamped wrongly",
+                "accumulators that are too narrow, and exponents aligned or clamped wrongly",
                 *(WIDE, WIDE, GRID, POWERS),
             ),
             Recipe(
                 "cancellation",
-                "digits lost in partial sums: large terms, small result",
+                "digits lost in partial sums: the terms are large, the result is small",
                 *(ALTERNATING, NEAR_ONE, GRID, POWERS),
             ),
             Recipe(
                 "subnormals",
-                "subnormals taken for NaN, Inf or large numbers",
+                "subnormals mistaken for NaN, Inf or large numbers",
                 *(SUBNORMALS, GRID, GRID, POWERS),
             ),
             Recipe(
                 "zeros",
-                "outputs left unwritten, or not cleared before accumulation",
+                "outputs not written, or not cleared before accumulation",
                 *(ZEROS, GRID, GRID, POWERS),
             ),
             Recipe(
                 "ones",
-                "windows miscounted at borders: an output is its number of contributions",
+                "windows miscounted at borders: each output counts its contributions",
                 *(ONES, ONES, ZEROS, ONES),
             ),
             Recipe(
                 "one_hot",
-                "wrong indices, one at a time: a single element's whole reach",
+                "wrong indices, one at a time: each output that one element reaches",
                 *(ONE_HOT, GRID, GRID, POWERS),
             ),
             Recipe(
                 "nonfinite",
-                "Inf and NaN swallowed, or spread to where they do not belong",
+                "Inf and NaN lost, or spread to the wrong places",
                 *(NONFINITE, GRID, GRID, POWERS),
             ),
             Recipe(
                 "overflow",
-                "a narrower compute dtype that saturates or wraps instead of Inf",
+                "a narrower compute dtype that saturates or wraps instead of giving Inf",
                 *(OVERFLOW, GRID, GRID, POWERS),
             ),
         ]
