@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from opgen.generation import engine
 from opgen.model import Call
 from opgen.spec.spec import Spec
 from opgen.suite import suite
@@ -29,12 +28,6 @@ def small_suite() -> Suite:
     from tests.bench.suite import enumerated
 
     return enumerated(mixed(200))
-
-
-@pytest.fixture
-def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So few elements at a time that a small suite is many pieces of work."""
-    monkeypatch.setattr(engine, "TOGETHER", 1 << 14)
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,11 @@ def computed(
     work: Callable[[list[Batch]], list[Any]],
     cut: Callable[[int], Iterable[list[Batch]]],
     address: str,
+    patience: str = PATIENCE,
 ) -> Iterator[tuple[list[Batch], list[Any]]]:
     """Chunks and their arrays, in the order in which they are done. ``work`` is what a worker does
-    with a chunk, ``cut`` gives the chunks for a number of workers.
+    with a chunk, ``cut`` gives the chunks for a number of workers, ``patience``
+    says how long the scheduler may take to answer.
 
     Raises FileError where dask is not installed, nobody answers at ``address``, or the cluster has
     no worker or keeps losing them.
@@ -38,7 +40,7 @@ def computed(
             "`dask`", address, "needs dask.distributed: pip install 'opgen[distributed]'"
         ) from None
     try:
-        client = Client(resolve_address(address), timeout=PATIENCE, set_as_default=False)
+        client = Client(resolve_address(address), timeout=patience, set_as_default=False)
     except (OSError, ValueError) as error:
         raise FileError.of(
             "`dask`", address, f"no scheduler answers: {error or type(error).__name__}"

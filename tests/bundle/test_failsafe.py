@@ -1,28 +1,24 @@
-"""A file that HDF5 writes through Python: a disk that is full at any byte of it is one message."""
+"""A file that HDF5 writes through Python: one that finds no room at any byte is one message."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import opgen
-from opgen.bundle.format.container import write_at
 from opgen.bundle.read.unpack import unpack
-from opgen.bundle.write import failsafe
 from opgen.bundle.write.failsafe import Sink
 from opgen.bundle.write.output import partial
 from tests.support import unmeasured
 from tests.support.bundle_sample import sample
+from tests.support.limits import largest_file
 
 LIMITED = """
 import resource
@@ -51,34 +47,18 @@ def test_the_program_outlives_a_file_that_cannot_grow(path: Path, tmp_path: Path
     assert os.listdir(tmp_path) == []
 
 
-@contextmanager
-def limited(room: int) -> Iterator[None]:
-    """A disk with room for so many bytes."""
-
-    def write(fd: int, data: Any, offset: int) -> None:
-        if offset + len(data) > room:
-            raise OSError(28, "No space left on device")
-        write_at(fd, data, offset)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(failsafe, "write_at", write)
-        yield
-
-
-def test_a_disk_may_be_full_at_any_byte(path: Path, tmp_path: Path) -> None:
+def test_a_file_may_find_no_room_at_any_byte(path: Path, tmp_path: Path) -> None:
     tree, whole = tmp_path / "tree.h5", tmp_path / "whole.h5"
     with opgen.open(path) as bundle:
         unpack(bundle, whole)
         size = whole.stat().st_size
         for room in range(0, size, size // 29):
             with (
-                limited(room),
-                pytest.raises(
-                    opgen.BundleError, match="tree.h5: cannot write: No space left on device$"
-                ),
+                largest_file(room),
+                pytest.raises(opgen.BundleError, match="tree.h5: cannot write: File too large$"),
             ):
                 unpack(bundle, tree)
-        with limited(size):
+        with largest_file(size):
             unpack(bundle, tree)
     assert tree.read_bytes() == whole.read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["tree.h5", "whole.h5"]
@@ -107,7 +87,7 @@ def test_what_a_killed_process_left_is_no_part_of_the_tree(
 def test_what_found_no_room_is_read_all_the_same(
     pieces: list[tuple[int, bytes]], room: int
 ) -> None:
-    with TemporaryFile() as file, limited(room):
+    with TemporaryFile() as file, largest_file(room):
         held, expected = Sink(file.fileno()), bytearray(80)
         for start, data in pieces:
             held.seek(start)

@@ -24,7 +24,8 @@ from opgen.bundle.write.output import partial
 from opgen.generation import engine, processes
 
 INTERRUPTED, DONE = 7, 8
-pytestmark = pytest.mark.usefixtures("small_steps")
+STEP = 1 << 14
+"""So few elements at a time that a small suite is many pieces of work."""
 
 
 def interrupt(process: int) -> None:
@@ -43,7 +44,7 @@ def end(
         signal.signal(signal.SIGINT, signal.default_int_handler)
         prepare()
         try:
-            engine.write(suite, path, {}, workers=workers)
+            engine.write(suite, path, {}, workers=workers, chunk=STEP)
         except KeyboardInterrupt:
             os._exit(INTERRUPTED)
         os._exit(DONE)
@@ -109,7 +110,7 @@ def test_in_a_callback_that_drops_exceptions_while_the_file_is_made(
 
     monkeypatch.setattr(heading, "stored", attribute)
     with pytest.raises(KeyboardInterrupt):
-        engine.write(small_suite, tmp_path / "suite.h5", {})
+        engine.write(small_suite, tmp_path / "suite.h5", {}, chunk=STEP)
     assert os.listdir(tmp_path) == []
 
 
@@ -153,6 +154,7 @@ def test_no_thread_takes_part(small_suite: engine.Suite, tmp_path: Path) -> None
         tmp_path / "suite.h5",
         {},
         workers=2,
+        chunk=STEP,
         progress=lambda cases: threads.add(threading.active_count()),
     )
     assert threads == {before}

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -1049,8 +1050,7 @@ def test_a_bar_moves_on_a_terminal_and_nowhere_else(monkeypatch: pytest.MonkeyPa
         (Terminal(), True, False),
         (io.StringIO(), False, False),
     ):
-        monkeypatch.setattr(sys, "stderr", stream)
-        with console.progress("cases", 12, quiet) as advance:
+        with redirect_stderr(stream), console.progress("cases", 12, quiet) as advance:
             advance(5)
             advance(7)
         assert (

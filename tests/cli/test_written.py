@@ -16,6 +16,7 @@ from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.write.output import write_text
 from opgen.cli import main
 from tests.support import device_sample
+from tests.support.limits import largest_file
 
 CALL = (
     '{"id": "one", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args":'
@@ -148,18 +149,12 @@ def test_an_empty_name_is_none(line: str, here: Path) -> None:
 # reports ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("option", ["--html", "--junit", "--json"])
 def test_a_report_that_cannot_be_written_is_named_and_leaves_the_old_one(
-    option: str, here: Path, monkeypatch: pytest.MonkeyPatch
+    option: str, here: Path
 ) -> None:
     Path("old").write_text("as it was")
-
-    def full(*args: object, **named: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_text", full)
-    told = run("diff", "b.h5", "r.h5", option, "old")
-    assert told.exit_code == 2 and told.stderr.endswith(
-        "old: cannot write: No space left on device\n"
-    )
+    with largest_file(100):
+        told = run("diff", "b.h5", "r.h5", option, "old")
+    assert told.exit_code == 2 and told.stderr.endswith("old: cannot write: File too large\n")
     assert Path("old").read_bytes() == b"as it was" and not Path("old.partial").exists()
 
 

@@ -17,13 +17,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from opgen.cli import main
 from opgen.generation import processes
 from opgen.generation.processes import Killed, allowed, answers, cores, in_order
 from opgen.model import FileError, Problem
-from opgen.suite import suite
 from opgen.suite.selection import Request
 
 
@@ -316,19 +313,18 @@ def test_suites_are_enumerated_side_by_side_to_the_same_cases() -> None:
     assert [batch.ids for batch in together.batches] == [batch.ids for batch in alone.batches]
 
 
-def test_an_enumeration_whose_worker_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    here, right = os.getpid(), suite.enumerate_calls
+def test_an_enumeration_whose_worker_is_killed() -> None:
+    here = os.getpid()
 
-    def fatal(*given: Any) -> Any:
-        if os.getpid() != here:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return right(*given)
+    def each(work: Callable[[Any], Any], pages: Sequence[Any]) -> list[Any]:
+        def fatal(page: Any) -> Any:
+            if os.getpid() != here:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return work(page)
 
-    monkeypatch.setattr(suite, "enumerate_calls", fatal)
-    monkeypatch.setattr(processes, "cores", lambda: 2)
-    told = CliRunner().invoke(main, ["cases"])
-    assert (
-        told.exit_code == 2
-        and told.stderr == "opgen: a worker process was killed, perhaps for want of memory\n"
-    )
+        return in_order(fatal, pages, 2)
+
+    with pytest.raises(FileError) as caught:
+        Request().suite(each)
+    assert str(caught.value) == "opgen: a worker process was killed, perhaps for want of memory"
     assert active_children() == []

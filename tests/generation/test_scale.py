@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import signal
 import subprocess
 import sys
 import time
-from itertools import count
+from contextlib import ExitStack
+from dataclasses import replace
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -16,11 +17,13 @@ import pytest
 
 import opgen
 from opgen.bundle.format.dtypes import BundleError
-from opgen.bundle.write.blocks import Blocks
 from opgen.bundle.write.output import partial
-from opgen.generation import computing, engine, processes
+from opgen.generation import engine, processes
+from opgen.model import FileError
+from tests.support.limits import largest_file
 
-pytestmark = pytest.mark.usefixtures("small_steps")
+STEP = 1 << 14
+"""So few elements at a time that a small suite is many pieces of work."""
 MEASURE = """
 import resource, sys
 from opgen.generation import engine
@@ -63,36 +66,35 @@ def test_memory_is_that_of_the_tables_not_of_the_data(tmp_path: Path) -> None:
 
 
 def test_what_a_worker_raises_is_raised_here_and_no_worker_stays(
-    small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_suite: engine.Suite, tmp_path: Path
 ) -> None:
-    right, bad = computing.compute, small_suite.batches[150]
-
-    def wrong(batches: list[engine.Batch], seed: int) -> list[engine.Arrays]:
-        if any(batch is bad for batch in batches):
-            raise BundleError("nobody can compute this")
-        return right(batches, seed)
-
-    monkeypatch.setattr(computing, "compute", wrong)
-    with pytest.raises(
-        BundleError, match=r"^nobody can compute this(\n.*with --resume goes on from it)?$"
-    ):
-        engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2)
+    batches = small_suite.batches.copy()
+    batches[150] = replace(batches[150], names={})  # nobody can compute this
+    with pytest.raises(FileError, match=r"^opgen/golden/\w+\.py:\d+: depth: raised KeyError: "):
+        engine.write(
+            replace(small_suite, batches=batches), tmp_path / "suite.h5", {}, workers=2, chunk=STEP
+        )
     assert active_children() == []
     assert not (tmp_path / "suite.h5").exists()
 
 
-def test_a_full_disk_is_one_message(
-    small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*arguments: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Blocks, "write_all", full)
+def test_data_that_find_no_room_are_one_message(small_suite: engine.Suite, tmp_path: Path) -> None:
+    """The file that was begun has room; not all file systems keep it."""
     for workers in (1, 2):
-        with pytest.raises(
-            BundleError, match=r"suite\.h5(\.partial)?: cannot write: No space left on device$"
+        with (
+            ExitStack() as limits,
+            pytest.raises(
+                BundleError, match=r"suite\.h5(\.partial)?: cannot write: File too large$"
+            ),
         ):
-            engine.write(small_suite, tmp_path / "suite.h5", {}, workers=workers)
+            engine.write(
+                small_suite,
+                tmp_path / "suite.h5",
+                {},
+                workers=workers,
+                chunk=STEP,
+                progress=lambda _: limits.enter_context(largest_file(1 << 12)),
+            )
     assert os.listdir(tmp_path) == []
 
 
@@ -113,26 +115,20 @@ def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
     assert worker.exitcode == processes.ORPHANED
 
 
-def test_a_worker_that_is_killed_is_one_message(
-    small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right, here, begun = computing.compute, os.getpid(), count(1)
+def test_a_worker_that_is_killed_is_one_message(small_suite: engine.Suite, tmp_path: Path) -> None:
+    def killing(cases: int) -> None:
+        for worker in active_children():
+            assert worker.pid
+            os.kill(worker.pid, signal.SIGKILL)
 
-    def dying(batches: list[engine.Batch], seed: int) -> list[engine.Arrays]:
-        if os.getpid() == here:
-            time.sleep(0.1)  # leaves something to the other, however busy the machine is
-        elif next(begun) == 2:
-            os._exit(9)
-        return right(batches, seed)
-
-    monkeypatch.setattr(computing, "compute", dying)
     with pytest.raises(
         BundleError,
         match="a worker process was killed, perhaps for want of memory; try fewer --workers",
     ):
-        engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2)
+        engine.write(
+            small_suite, tmp_path / "suite.h5", {}, workers=2, chunk=STEP, progress=killing
+        )
     assert active_children() == []
-    monkeypatch.setattr(computing, "compute", right)
     engine.write(small_suite, tmp_path / "other.h5", {})
     if partial(tmp_path / "suite.h5").exists():
         engine.write(small_suite, tmp_path / "suite.h5", {}, workers=2, resume=True)
