@@ -24,11 +24,10 @@ from opgen.calls.call_json import to_json
 from opgen.cli import Commands, console, main, titles
 from opgen.cli.options import choose
 from opgen.devices import DeviceError
-from opgen.lint import checking
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import catalog
 from opgen.suite.selection import Request
-from tests.support import device_sample
+from tests.support import copies, device_sample
 from tests.support.bundle_sample import sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -478,33 +477,26 @@ def test_check_says_every_problem_of_every_file(tmp_path: Path) -> None:
     assert any("no such key" in line and "extra" in line for line in problems)
 
 
-def test_check_says_the_problems_of_a_shipped_file_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "specs"
-    shutil.copytree(ROOT / "specs", folder)
-    broken = folder / "avg_pool2d_backward.yaml"
+def test_check_says_the_problems_of_a_shipped_file_once(tmp_path: Path) -> None:
+    copy = copies.checkout(tmp_path)
+    broken = copy / "specs" / "avg_pool2d_backward.yaml"
     broken.write_text(
         broken.read_text(encoding="utf-8").replace("range: [-255, 255]", "rnge: [-255, 255]"),
         encoding="utf-8",
     )
-    monkeypatch.setattr(checking, "specs_folder", lambda: folder)
-    shown = run("check", str(broken))
+    shown = copies.opgen(copy, "check", str(broken))
     assert (
-        shown.exit_code == 2
+        shown.returncode == 2
         and sum("did you mean 'range'?" in line for line in shown.stderr.splitlines()) == 1
     )
     assert (
         "did you mean 'range'?"
-        in run("check", str(ROOT / "cases" / "avg_pool2d_backward.yaml")).stderr
+        in copies.opgen(copy, "check", str(copy / "cases" / "avg_pool2d_backward.yaml")).stderr
     )
 
 
-def test_check_says_what_a_new_operator_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "specs"
-    shutil.copytree(ROOT / "specs", folder)
+def test_check_says_what_a_new_operator_lacks(tmp_path: Path) -> None:
+    folder = copies.checkout(tmp_path) / "specs"
     shutil.copy(folder / "reflection_pad1d_backward.yaml", folder / "new_backward.yaml")
     text = (
         (folder / "new_backward.yaml")
@@ -512,9 +504,8 @@ def test_check_says_what_a_new_operator_lacks(
         .replace("aclnnReflectionPad1dBackward", "aclnnNewBackward")
     )
     (folder / "new_backward.yaml").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(checking, "specs_folder", lambda: folder)
-    shown = run("check")
-    assert shown.exit_code == 2 and shown.stderr.splitlines() == [
+    shown = copies.opgen(tmp_path, "check")
+    assert shown.returncode == 2 and shown.stderr.splitlines() == [
         "cases/new_backward.yaml: is missing: a spec needs a plan of what to try",
         (
             "opgen/golden/new_backward.py: is missing: an operator needs a kernel with golden,"

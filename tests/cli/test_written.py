@@ -100,9 +100,9 @@ SHARED = [
     ("diff b.h5 r.h5 --html new --json ./new", "--html: new: is also given as --json"),
     ("diff x.partial r.h5 --html x", "--html: x: is also given as BUNDLE"),
     ("run b.h5 --backend torch --force -o b.h5", "-o: b.h5: is also given as BUNDLE"),
-    ("unpack b.h5 --force -o b.h5", "-o: b.h5: is also given as FILE"),
+    ("unpack b.h5 --force -o b.h5", "-o: b.h5: is also given as BUNDLE"),
     ("merge r.h5 b.h5 --force -o b.h5", "-o: b.h5: is also given as PART..."),
-    ("export gtest b.h5 --force -o b.h5", "-o: b.h5: is also given as FILE"),
+    ("export gtest b.h5 --force -o b.h5", "-o: b.h5: is also given as BUNDLE"),
     ("import ttk c.jsonl --force -o c.jsonl", "-o: c.jsonl: is also given as FILE"),
     ("generate --calls c.jsonl --force -o c.jsonl", "-o: c.jsonl: is also given as --calls"),
     (

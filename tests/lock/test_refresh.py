@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -15,17 +17,16 @@ import opgen
 from opgen.cli import main
 from opgen.files.resources import cases_folder, specs_folder
 from opgen.generation import engine
-from opgen.generation.versions import ARITHMETIC
 from opgen.lock import refresh
 from opgen.lock.lockfile import Lock, LockEntry, read_lock
 from opgen.lock.refresh import Change
 from opgen.model import FileError
-from opgen.numerics.recipes import RECIPES
 from opgen.report.refresh import MOST, as_data, as_markdown, detail
 from opgen.spec.catalog import catalog
 from opgen.suite.batch import Batch
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import plan_suite
+from tests.support import copies
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,25 @@ def pages():
 @pytest.fixture(scope="module")
 def fresh(pages):
     return refresh.refresh(pages, "smoke", Lock())
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    return copies.installation(tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture(scope="module")
+def without_kernel(tmp_path_factory):
+    """A checkout that can compute nothing."""
+    copy = copies.checkout(tmp_path_factory.mktemp("without"))
+    (copy / "opgen" / "golden" / "reflection_pad2d_backward.py").unlink()
+    told = refreshed(copy, "--lock", str(copy / "none.lock")).stderr
+    assert "opgen/golden/reflection_pad2d_backward.py: is missing" in told
+    return copy
+
+
+def refreshed(copy: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return copies.opgen(copy, "refresh", "reflection_pad2d_backward", *args)
 
 
 def changed(lock: Lock, page: str, one: str, **values: str) -> Lock:
@@ -354,37 +374,40 @@ def test_a_change_is_laid_to_what_it_can_come_from(fresh, pages, what, differs):
     ]
 
 
+RECIPE = """
+from dataclasses import replace
+RECIPES = MappingProxyType({{**RECIPES, "{0}": replace(RECIPES["{0}"], version=9)}})
+"""
+
+
 @pytest.mark.parametrize(
-    ("module", "name", "recomputed"),
+    ("file", "edit", "name", "recomputed"),
     [
-        ("opgen.golden.reflection_pad2d_backward.VERSION", "kernel", {"grid", "one_hot"}),
-        ("opgen.golden.group_norm_backward.VERSION", "", set()),
-        ("bounds", "data", {"grid", "one_hot"}),
-        ("one_hot", "data", {"one_hot"}),
-        ("subnormals", "data", set()),
+        ("golden/reflection_pad2d_backward.py", "VERSION = 9\n", "kernel", {"grid", "one_hot"}),
+        ("golden/group_norm_backward.py", "VERSION = 9\n", "", set()),
+        ("numerics/bounds.py", "VERSION = 9\n", "data", {"grid", "one_hot"}),
+        ("numerics/recipes.py", RECIPE.format("one_hot"), "data", {"one_hot"}),
+        ("numerics/recipes.py", RECIPE.format("subnormals"), "data", set()),
     ],
 )
 def test_a_raised_version_computes_what_it_stands_for_again(
-    fresh, pages, monkeypatch, module, name, recomputed
+    fresh, pages, tmp_path, file, edit, name, recomputed
 ):
     """And the change is laid to it, whatever comes of it."""
-    if module in RECIPES:
-        other = {**RECIPES, module: replace(RECIPES[module], version=9)}
-        for user in ("opgen.generation.versions", "opgen.lock.refresh"):
-            monkeypatch.setattr(f"{user}.RECIPES", other)
-    elif module in ARITHMETIC:
-        monkeypatch.setitem(ARITHMETIC, module, 9)
-    else:
-        monkeypatch.setattr(module, 9)
-    counts = []
-    again = refresh.refresh(pages, "smoke", fresh.lock, progress=counts.append)
+    copy, old, new = copies.checkout(tmp_path), tmp_path / "old.lock", tmp_path / "new.lock"
+    with open(copy / "opgen" / file, "a", encoding="utf-8") as source:
+        source.write(edit)
+    fresh.lock.write(old)
+    told = refreshed(copy, "--lock", str(old), "-o", str(new))
+    assert told.returncode == 0, told.stderr
+    again = read_lock(new)
     recipes = {case.id: case.recipe for case in plan_suite(pages, "smoke").cases}
     (page,) = fresh.lock.entries
-    before, after = fresh.lock.entries[page], again.lock.entries[page]
+    before, after = fresh.lock.entries[page], again.entries[page]
     differ = {id for id in before if before[id].key != after[id].key}
     assert {recipes[id] for id in differ} & {"grid", "one_hot"} == recomputed
-    assert again.changes == [] and again.computed == len(differ) == sum(counts)
-    now, then = again.lock.sources[page], fresh.lock.sources[page]
+    assert f" {len(differ)} computed, 0 changes against " in told.stderr
+    now, then = again.sources[page], fresh.lock.sources[page]
     assert {what for what in now if now[what] != then[what]} == {name} - {""}
 
 
@@ -421,10 +444,21 @@ def test_the_command_closes_the_older_bundle(fresh, pages, tmp_path):
     engine.write(plan_suite(pages, "smoke"), tmp_path / "old.h5", {"seed": 0}, seed=0)
     fresh.lock.write(tmp_path / "old.lock")
     args = ["--lock", str(tmp_path / "old.lock"), "--check", "--bundle", str(tmp_path / "old.h5")]
-    assert run(*args).exit_code == 0
-    descriptors = len(os.listdir("/proc/self/fd"))
-    assert run(*args).exit_code == 0
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    used = []
+
+    def keep(frame, event, _):
+        """What refresh is called with, so that it is closed, if at all, by the command."""
+        if event == "call" and frame.f_code is refresh.refresh.__code__:
+            used.append(frame.f_locals["bundle"])
+
+    sys.setprofile(keep)
+    try:
+        assert run(*args).exit_code == 0
+    finally:
+        sys.setprofile(None)
+    (older,) = used
+    with pytest.raises(opgen.BundleError, match="is closed"):
+        _ = older[a_case_with_data(fresh.lock)[1]].inputs["gradOutput"]
 
 
 def test_the_command_says_what_drifted_in_every_form_and_exits_1(fresh, tmp_path):
@@ -480,12 +514,13 @@ def test_the_command_writes_the_lock_that_it_was_asked_for_and_keeps_pages_that_
     ],
 )
 def test_where_nothing_can_be_written_nothing_is_computed(
-    tmp_path, monkeypatch, option, output, said
+    without_kernel, tmp_path, option, output, said
 ):
     (tmp_path / "call.jsonl").write_text("{}")
-    monkeypatch.setattr("opgen.lock.refresh.refresh", None)
-    shown = run("--lock", str(tmp_path / "old.lock"), option, str(tmp_path / output))
-    assert shown.exit_code == 2 and said in shown.stderr
+    asked = without_kernel, "--lock", str(tmp_path / "old.lock"), option
+    shown = refreshed(*asked, str(tmp_path / output))
+    assert shown.returncode == 2 and said in shown.stderr
+    assert "opgen/golden/reflection_pad2d_backward.py: is missing" not in shown.stderr
     assert (
         sorted(os.listdir(tmp_path)) == ["call.jsonl"]
         and (tmp_path / "call.jsonl").read_text() == "{}"
@@ -545,33 +580,35 @@ def test_the_lock_of_a_checkout_is_not_held_against_another_copy(fresh, tmp_path
     )  # a plan that is named is the one that is meant
 
 
-def test_the_lock_of_an_installed_copy_is_left_alone(monkeypatch):
+def test_the_lock_of_an_installed_copy_is_left_alone(installed, tmp_path):
     """Nobody would find a new one there; it may be checked, and written elsewhere."""
-    monkeypatch.setattr("opgen.files.resources.installed", lambda: True)
-    shown = run()
+    shown = refreshed(installed)
     assert (
-        shown.exit_code == 2
+        shown.returncode == 2
         and "name the lock of your checkout with --lock cases/smoke.lock" in shown.stderr
     )
-    assert run("--check").exit_code == 0
+    assert refreshed(installed, "--check").returncode == 0
+    assert refreshed(installed, "-o", str(tmp_path / "x.lock")).returncode == 0
+    shipped = (installed / "opgen" / "cases" / "smoke.lock").read_bytes()
+    assert shipped == (cases_folder() / "smoke.lock").read_bytes()
 
 
 @pytest.mark.parametrize("tier", ["", "::smoke"])
-def test_the_lock_of_a_plan_of_ones_own_lies_beside_it(fresh, tmp_path, monkeypatch, tier):
+def test_the_lock_of_a_plan_of_ones_own_lies_beside_it(fresh, installed, tmp_path, tier):
     """Also of an installed copy; only of the plans that belong to that copy it does not."""
-    monkeypatch.setattr("opgen.files.resources.installed", lambda: True)
-    shipped = cases_folder() / "reflection_pad2d_backward.yaml"
+    shipped = installed / "opgen" / "cases" / "reflection_pad2d_backward.yaml"
     own = tmp_path / "mine.yaml"
     own.write_bytes(shipped.read_bytes())
-    told = run("--plan", f"{own}{tier}", "--check")
+    told = refreshed(installed, "--plan", f"{own}{tier}", "--check")
     assert (
-        told.exit_code == 2
+        told.returncode == 2
         and f"{own.with_suffix('.lock')}: there is no lock to check" in told.stderr
     )
-    assert run("--plan", f"{own}{tier}").exit_code == 0
+    assert refreshed(installed, "--plan", f"{own}{tier}").returncode == 0
     assert read_lock(own.with_suffix(".lock")).entries == fresh.lock.entries
-    assert run("--plan", f"{own}{tier}", "--check").exit_code == 0
-    assert "belongs to the installed copy" in run("--plan", str(shipped)).stderr
+    assert refreshed(installed, "--plan", f"{own}{tier}", "--check").returncode == 0
+    told = refreshed(installed, "--plan", str(shipped))
+    assert "belongs to the installed copy" in told.stderr
 
 
 @pytest.mark.parametrize(
