@@ -45,7 +45,7 @@ from tests.support.bundle_sample import (
     same_bits,
     sample,
 )
-from tests.support.limits import largest_file
+from tests.support.limits import largest_file, run_on_small_disk
 
 SAMPLE = sample()
 ROOT = Path(__file__).parents[2]
@@ -617,6 +617,62 @@ def test_a_file_that_may_not_grow_is_refused_before_hdf5_writes(tmp_path: Path) 
         command, capture_output=True, text=True, cwd=ROOT, env=unmeasured.ENVIRONMENT
     )
     assert (done.returncode, done.stdout.strip()) == (0, "done ['whole.h5']"), done.stderr[-2000:]
+
+
+ON_A_FULL_DISK = """
+import os, sys
+from pathlib import Path
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.write.writer import Writer
+from opgen.calls.case_table import CaseTable
+from tests.bundle.test_bundle import many, written
+disk, page = Path(sys.argv[1]), os.sysconf("SC_PAGESIZE")
+whole, refused = written(disk / "b.h5").read_bytes(), 0
+for pages in range(0, 1 << 10, 2):
+    (disk / "b.h5").unlink()
+    def fill():
+        left = os.statvfs(disk)
+        with open(disk / "filler", "wb") as filler:
+            os.posix_fallocate(filler.fileno(), 0, (left.f_bavail - pages) * page)
+    try:
+        written(disk / "b.h5", fill)
+        break
+    except BundleError as error:
+        assert str(error) == f"{disk / 'b.h5'}: cannot write: No space left on device", error
+        assert os.listdir(disk) == ["filler"], os.listdir(disk)
+        refused += 1
+        (disk / "b.h5").write_bytes(b"")
+    finally:
+        (disk / "filler").unlink()
+assert (disk / "b.h5").read_bytes() == whole
+print(refused)
+"""
+
+
+def written(path: Path, begun: Callable[[], object] = lambda: None) -> Path:
+    """A bundle of many cases; ``begun`` is called once its file is there."""
+    cases, layout = many(400)
+    with Writer(path, {}, CaseTable.from_cases(cases), layout) as writer:
+        begun()
+        for (name, role), dtype in MANY.items():
+            data = bits(np.random.default_rng(0), dtype, (400, 3, 5))
+            writer.write([(np.arange(400), {(name, role): data})])
+    return path
+
+
+def test_a_disk_that_others_fill_meanwhile(tmp_path: Path) -> None:
+    """Whatever is left of it, the bundle is whole, or there is one message and nothing else."""
+    done = run_on_small_disk(ON_A_FULL_DISK, tmp_path, 8 << 20)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) > 2
+
+
+def test_cases_that_a_layout_is_not_of(tmp_path: Path) -> None:
+    cases, layout = many(3)
+    for others in (cases[:2], many(4)[0]):
+        with pytest.raises(BundleError, match=f"b.h5: {len(others)} cases for a layout of 3$"):
+            Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(others), layout)
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("force", [True, False])

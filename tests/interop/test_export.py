@@ -46,6 +46,7 @@ from opgen.numerics import views
 from opgen.spec.catalog import catalog
 from opgen.suite.selection import Request
 from tests import loopback
+from tests.support.limits import run_on_small_disk
 
 NUMPY = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
 
@@ -794,6 +795,34 @@ def test_an_export_that_fails_leaves_what_was_there(odd: Bundle, tmp_path: Path)
     assert {
         path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()
     } == before
+
+
+ON_A_SMALL_DISK = """
+import shutil, sys
+from pathlib import Path
+from opgen.cli import main
+disk, file, before = map(Path, sys.argv[1:4])
+shutil.copytree(before, disk / "out")
+try:
+    main(["export", sys.argv[4], str(file), "-o", str(disk / "out"), "--force"])
+finally:
+    assert [path.name for path in disk.iterdir()] == ["out"], list(disk.iterdir())
+    for path in filter(Path.is_file, before.rglob("*")):
+        assert (disk / "out" / path.relative_to(before)).read_bytes() == path.read_bytes()
+"""
+
+
+@pytest.mark.parametrize("kind", ["npz", "ttk", "atk"])
+def test_a_disk_that_is_full_in_the_middle_of_an_export(
+    kind: str, smoke: Bundle, tmp_path: Path
+) -> None:
+    disk, before = tmp_path / "disk", tmp_path / "before"
+    disk.mkdir()
+    assert run(kind, smoke.path, "-o", before, "--case", smoke.ids[0])[0] == 0
+    file = str(Path(smoke.path).resolve())
+    done = run_on_small_disk(ON_A_SMALL_DISK, disk, 300 << 10, file, str(before), kind)
+    message = f"{disk / 'out'}: cannot write: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, message)
 
 
 def test_what_is_put_into_a_folder_while_it_is_written_anew(odd: Bundle, tmp_path: Path) -> None:

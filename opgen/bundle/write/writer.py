@@ -28,7 +28,7 @@ class Writer:
     removes what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was.
     ``resume``, with ``keep``, goes on from such a file. Tables are made with the first tensors that
     come, while other processes are at work. Raises BundleError, before anything is written if
-    ``path`` cannot be.
+    ``path`` cannot be or ``layout`` is one of another number of cases.
     """
 
     def __init__(
@@ -44,6 +44,8 @@ class Writer:
         resume: bool = False,
     ) -> None:
         self.path = Path(path)
+        if len(cases) != layout.cases:
+            raise BundleError(f"{path}: {len(cases)} cases for a layout of {layout.cases}")
         self.layout = layout
         self.header = heading.header(header, heading.own("bundle"))
         self._cases = cases
