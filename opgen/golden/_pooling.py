@@ -79,8 +79,11 @@ def pooled(
     wanted: Collection[str],
     letters: str,
     copies: Copies,
+    block: int = BLOCK,
 ) -> list[dict[str, Array]]:
-    """The outputs of a kernel over the axes of some letters, once per copy."""
+    """The outputs of a kernel over the axes of some letters, once per copy; about ``block``
+    elements are worked on at a time.
+    """
     gradient = tensors["gradOutput"]
     assert gradient is not None
     if "gradInput" not in wanted:
@@ -92,7 +95,7 @@ def pooled(
         ]
     )
     geometry = geometry_of(sizes, names["divisorOverride"], names["countIncludePad"])
-    return [{"gradInput": copy} for copy in pool(gradient, geometry, copies)]
+    return [{"gradInput": copy} for copy in pool(gradient, geometry, copies, block)]
 
 
 @lru_cache(maxsize=256)
@@ -146,17 +149,17 @@ def axis_of(size: tuple[int, ...]) -> PooledAxis:
     return PooledAxis(windows, window_sizes(windows), matrix, matrix.argmax(0) if alone else None)
 
 
-def pool(gradient: Array, geometry: PoolingGeometry, copies: Copies) -> Array:
+def pool(gradient: Array, geometry: PoolingGeometry, copies: Copies, block: int) -> Array:
     """The gradient of a pooling's input: (..., *numbers of windows) -> (copies, ..., *extents)."""
     rank = len(geometry.axes)
     lead, extents = gradient.shape[:-rank], [w.extent for w in geometry.axes]
     planes = gradient.reshape(prod(lead), *gradient.shape[-rank:])
     result = np.empty((copies.number, len(planes), *extents))
-    step = max(1, BLOCK // max(1, copies.number * geometry.elements))
+    step = max(1, block // max(1, copies.number * geometry.elements))
     cuts = (
         [(slice(None), slice(None), geometry)]
-        if geometry.elements <= 4 * BLOCK
-        else list(cut(geometry))
+        if geometry.elements <= 4 * block
+        else list(cut(geometry, block))
     )
     for first in range(0, len(planes), step):
         for windows, rows, part in cuts:
@@ -169,12 +172,12 @@ def pool(gradient: Array, geometry: PoolingGeometry, copies: Copies) -> Array:
     return result.reshape(copies.number, *lead, *extents)
 
 
-def cut(geometry: PoolingGeometry) -> Iterator[tuple[slice, slice, PoolingGeometry]]:
+def cut(geometry: PoolingGeometry, block: int) -> Iterator[tuple[slice, slice, PoolingGeometry]]:
     """Cuts large planes: the rows of windows, the rows that they meet, and the geometry between the
     two.
     """
     number, extent = geometry.axes[0].number, geometry.axes[0].extent
-    rows = max(1, BLOCK * max(number, extent) // geometry.elements)
+    rows = max(1, block * max(number, extent) // geometry.elements)
     for begin in range(0, extent, rows):
         end = min(begin + rows, extent)
         numbers, windows = geometry.axes[0].within(begin, end)

@@ -120,11 +120,21 @@ def large(t: Operands, geometry: ConvolutionGeometry) -> None:
         by_taps(t, geometry)
 
 
-def from_columns(t: Operands, geometry: ConvolutionGeometry) -> None:
-    """Both gradients, by pieces of the weight and blocks of positions."""
+def from_columns(
+    t: Operands,
+    geometry: ConvolutionGeometry,
+    split: int | None = None,
+    *,
+    columns: int = COLUMNS,
+    narrow: int = NARROW,
+    weight: int = WEIGHT,
+) -> None:
+    """Both gradients, by pieces of the weight and blocks of positions; with the best ``split``
+    where none is given.
+    """
     groups, c = t.dy.shape[2:4]
     m, k = t.x.shape[3], prod(t.w.shape[4:])
-    split = best_split(geometry, c, m)
+    split = best_split(geometry, c, m) if split is None else split
     some = phases(geometry, split)
     if t.gx is not None and (
         split or sum([prod(phase.positions) for phase in some]) < prod(t.x.shape[4:])
@@ -134,16 +144,16 @@ def from_columns(t: Operands, geometry: ConvolutionGeometry) -> None:
         t.gw[...] = 0.0  # of the taps that meet no phase
     if not some:
         return
-    c_step = min(c, max(1, WEIGHT // k))
-    m_step = min(m, max(1, WEIGHT // (k * c_step)))
+    c_step = min(c, max(1, weight // k))
+    m_step = min(m, max(1, weight // (k * c_step)))
     rows = sum([right + 2 * left for right, left in [phase.rows(c_step, m_step) for phase in some]])
     positions = tuple(
         [max(extents) for extents in zip(*[phase.positions for phase in some], strict=True)]
     )
     g_step = min(
-        groups, max(1, min(COLUMNS // (rows * prod(positions)), WEIGHT // (m_step * c_step * k)))
+        groups, max(1, min(columns // (rows * prod(positions)), weight // (m_step * c_step * k)))
     )
-    cuts = blocks(positions, max(1, COLUMNS // rows, min(NARROW, 2 * COLUMNS // rows)))
+    cuts = blocks(positions, max(1, columns // rows, min(narrow, 2 * columns // rows)))
     sides = [(phase, Columns(phase.over_dy), Columns(phase.over_x)) for phase in some]
     for b, g, cc, mm in product(
         range(len(t.w)), pieces(groups, g_step), [*pieces(c, c_step)], [*pieces(m, m_step)]

@@ -37,10 +37,12 @@ PIECE = 1 << 16  # elements of the taps that become planes, or come from them, a
 PLANES = 7 << 18  # elements of the planes of a piece of the tensors: 14 MiB
 
 
-def tiled(t: Operands, geometry: ConvolutionGeometry) -> None:
-    """Both gradients."""
+def tiled(
+    t: Operands, geometry: ConvolutionGeometry, *, weight: int = WEIGHT, tensors: int = PLANES
+) -> None:
+    """Both gradients, with so many elements of the planes of ``weight`` and ``tensors``."""
     part = part_of(geometry)
-    some = list(shares(part, t))
+    some = list(shares(part, t, weight, tensors))
     add = len({share.where[2].start for share in some}) > 1 or len(some[0].cuts) > 1
     if t.gx is not None and add:
         t.gx[...] = 0.0
@@ -59,12 +61,12 @@ class Share(NamedTuple):
     cuts: tuple[Part, ...]
 
 
-def shares(part: Part, t: Operands) -> Iterator[Share]:
+def shares(part: Part, t: Operands, weight: int, tensors: int) -> Iterator[Share]:
     """Cuts the channels until the planes of the weight fit into their memory, then the positions,
     then joins samples.
     """
     samples, groups, c = t.dy.shape[1:4]
-    m, room = t.x.shape[3], max(1, WEIGHT // prod(planes(part)))
+    m, room = t.x.shape[3], max(1, weight // prod(planes(part)))
     c_step = c if c * m <= room else min(c, max(room // m, isqrt(room)))
     m_step = min(m, max(1, room // c_step))
     g_step = min(groups, max(1, room // (c_step * m_step)))
@@ -72,10 +74,10 @@ def shares(part: Part, t: Operands) -> Iterator[Share]:
         blocks(part)
     )  # a level has half as many as the one before; the gradient has two memories of such planes
     elements = g_step * ((2 * number - 1) * (c_step + m_step) + (3 * number - 2) * m_step)
-    cuts = fitting(part, PLANES // elements)
+    cuts = fitting(part, tensors // elements)
     size = elements * prod(grid(cuts[0])) + g_step * c_step * m_step
     for where in product(pieces(groups, g_step), pieces(m, m_step), pieces(c, c_step)):
-        yield Share(where, max(1, min(samples, PLANES // size)), cuts)
+        yield Share(where, max(1, min(samples, tensors // size)), cuts)
 
 
 def _piece(

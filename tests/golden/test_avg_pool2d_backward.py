@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from opgen.golden import _pooling
+from opgen.golden._absolute import GOLDEN
+from opgen.golden._pooling import pooled as pooled_over
 from opgen.golden.avg_pool2d_backward import depth, golden, magnitude
 from tests.golden import distance, grid, scratch, torch_or_skip
 
@@ -281,14 +282,13 @@ def test_scratch_memory_is_bounded() -> None:
         assert scratch(lambda dy=dy, names=names: {"gradInput": run(names, dy)}) <= 32 * 2**20
 
 
-def test_pieces_of_a_plane_are_pooled_like_the_plane(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_of_a_plane_are_pooled_like_the_plane() -> None:
     random = np.random.default_rng(12)
     for names in geometries(12, 200, 14):
         dy = random.standard_normal((2, 3, names["Hout"], names["Wout"]))
-        want = run(names, dy)
-        with monkeypatch.context() as patch:
-            patch.setattr(_pooling, "BLOCK", int(random.integers(1, 30)))
-            assert np.array_equal(run(names, dy), want), names
+        block = int(random.integers(1, 30))
+        (pieces,) = pooled_over({"gradOutput": dy}, names, ["gradInput"], "HW", GOLDEN, block)
+        assert np.array_equal(pieces["gradInput"], run(names, dy)), names
 
 
 def test_empty_tensors() -> None:
