@@ -57,7 +57,7 @@ COVERED_BY = {
         " suite.enumeration.error_precedence suite.enumeration.edited_calls"
         " suite.enumeration.violations"
     ),
-    "test_plan.py": "suite.planning.handwritten suite.enumeration.handwritten",
+    "test_plan.py": "suite.planning.plan_form suite.enumeration.handwritten",
     "test_mutants.py": "devices.mutant",
     "test_coverage.py": "quality.coverage_request",
     "test_explain.py": "quality.rule_examples report.cases",

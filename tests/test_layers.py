@@ -24,7 +24,7 @@ KNOWS = {
     "minimization": "devices generation suite comparison oracle spec calls bundle numerics model",
     "report": "quality lock comparison oracle bundle files numerics model",
     "devices": "quality spec calls bundle numerics model __init__",
-    "lint": "lock generation suite oracle spec calls files numerics model",
+    "lint": "lock generation suite oracle spec calls files model",
     "quality": (
         "generation suite comparison oracle spec calls bundle files golden numerics model __init__"
     ),

@@ -17,8 +17,14 @@ from opgen.spec import specfile
 from opgen.spec.parameter_keys import KEYS
 from opgen.spec.spec_form import WITHOUT_CODE, ParameterForm, SpecForm
 from opgen.suite.planning.derive import SHARED
-from opgen.suite.planning.plan import GROUP_KEYS, HANDWRITTEN_KEYS, ROLES, TIER_KEYS, VACUOUS_KEYS
-from opgen.suite.planning.plan import TOP as PLAN_TOP
+from opgen.suite.planning.plan_form import (
+    GROUP_KEYS,
+    HANDWRITTEN_KEYS,
+    ROLES,
+    TIER_KEYS,
+    VACUOUS_KEYS,
+)
+from opgen.suite.planning.plan_form import TOP as PLAN_TOP
 from opgen.suite.planning.strides import VIEWS
 from opgen.suite.selection import Request, remarks
 

@@ -19,6 +19,7 @@ Crop(name='', rows=1)
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, TypeAlias, TypeVar, cast
@@ -51,6 +52,16 @@ class Form(Generic[T_co]):
         document.problem(where, f"expects {self.expects}, not {value!r}")
         return None
 
+    def whole(self, document: Document) -> T_co:
+        """What a document says, whose problems stand in it; raises :class:`opgen.model.FileError`
+        where all of it has another form.
+        """
+        read = self.read(document, (), document.data)
+        if read is None:
+            document.raise_problems()
+        assert read is not None
+        return read
+
 
 def _leaf(expects: str, schema: Schema, fits: Callable[[Any], bool]) -> Form[Any]:
     return Form(expects, lambda: schema, fits, lambda document, where, value: value)
@@ -65,10 +76,17 @@ def text(expects: str, pattern: str = "") -> Form[str]:
     )
 
 
-def whole(expects: str, lowest: int | None = None) -> Form[int]:
+def whole(expects: str, lowest: int | None = None, highest: int | None = None) -> Form[int]:
     """A whole number."""
-    schema = {"type": "integer"} if lowest is None else {"type": "integer", "minimum": lowest}
-    return _leaf(expects, schema, lambda v: type(v) is int and (lowest is None or v >= lowest))
+    limits = {"minimum": lowest, "maximum": highest}
+    schema = {name: limit for name, limit in limits.items() if limit is not None}
+    return _leaf(
+        expects,
+        {"type": "integer", **schema},
+        lambda v: (
+            type(v) is int and (lowest is None or v >= lowest) and (highest is None or v <= highest)
+        ),
+    )
 
 
 def flag(expects: str = "true or false") -> Form[bool]:
@@ -79,6 +97,17 @@ def flag(expects: str = "true or false") -> Form[bool]:
 def anything(expects: str) -> Form[Any]:
     """A value whose form only its reader knows."""
     return _leaf(expects, {}, lambda v: True)
+
+
+def plain_list(expects: str, least: int = 0) -> Form[list[object]]:
+    """A list that is kept as it is."""
+    schema = {"type": "array", "minItems": least}
+    return _leaf(expects, schema, lambda v: isinstance(v, list) and len(v) >= least)
+
+
+def plain_mapping(expects: str) -> Form[dict[str, object]]:
+    """A mapping that is kept as it is."""
+    return _leaf(expects, {"type": "object"}, lambda v: isinstance(v, dict))
 
 
 def constant(value: str | None) -> Form[None]:
@@ -102,8 +131,17 @@ def word(what: str, known: Callable[[], Iterable[str | int]], keep: bool = False
     return Form(what, lambda: {"enum": list(known())}, lambda v: True, inside)
 
 
-def listed(item: Form[T], expects: str, least: int = 0) -> Form[tuple[T, ...]]:
-    """A list of values of one form."""
+def listed(
+    item: Form[T], expects: str, least: int = 0, uniform: bool = False
+) -> Form[tuple[T, ...]]:
+    """A list of values of one form. ``uniform``: where one has another form, none is read."""
+
+    def fits(value: object) -> bool:
+        return (
+            isinstance(value, list)
+            and len(value) >= least
+            and (not uniform or all(map(item.fits, value)))
+        )
 
     def inside(document: Document, where: Location, values: list[object]) -> tuple[T, ...]:
         read = [item.read(document, (*where, i), value) for i, value in enumerate(values)]
@@ -112,25 +150,13 @@ def listed(item: Form[T], expects: str, least: int = 0) -> Form[tuple[T, ...]]:
     def schema() -> Schema:
         return {"type": "array", "items": item.schema()} | ({"minItems": least} if least else {})
 
-    return Form(expects, schema, lambda v: isinstance(v, list) and len(v) >= least, inside)
+    return Form(expects, schema, fits, inside)
 
 
 def one_or_more(item: Form[T], expects: str, least: int = 0) -> Form[tuple[T, ...]]:
     """A value, or a list of such values."""
-    several = listed(item, expects, least)
-
-    def fits(value: object) -> bool:
-        if isinstance(value, list):
-            return several.fits(value) and all(map(item.fits, value))
-        return item.fits(value)
-
-    def inside(document: Document, where: Location, value: Any) -> tuple[T, ...]:
-        if isinstance(value, list):
-            return several.inside(document, where, value)
-        read = item.inside(document, where, value)
-        return () if read is None else (read,)
-
-    return Form(expects, lambda: {"anyOf": [item.schema(), several.schema()]}, fits, inside)
+    alone = then(item, lambda document, where, value: () if value is None else (value,))
+    return either(expects, listed(item, expects, least, uniform=True), alone)
 
 
 def table(key_: Form[S], value: Form[T], expects: str, least: int = 0) -> Form[dict[S, T]]:
@@ -173,6 +199,37 @@ def either(expects: str, first: Form[S], second: Form[T]) -> Form[S | T]:
     )
 
 
+def then(form: Form[S], make: Callable[[Document, Location, S], T]) -> Form[T]:
+    """What ``make`` makes of the value that a form reads."""
+
+    def inside(document: Document, where: Location, value: object) -> T:
+        return make(document, where, form.inside(document, where, value))
+
+    return Form(form.expects, form.schema, form.fits, inside)
+
+
+def otherwise(form: Form[T], blank: T) -> Form[T]:
+    """What a form reads; ``blank``, and a problem noted, for a value of another form."""
+
+    def inside(document: Document, where: Location, value: object) -> T:
+        read = form.read(document, where, value)
+        return blank if read is None else read
+
+    return Form(form.expects, form.schema, lambda v: True, inside)
+
+
+def distinct(form: Form[T]) -> Form[T]:
+    """A list in which no value stands twice."""
+
+    def inside(document: Document, where: Location, values: list[object]) -> T:
+        for value, times in Counter(map(repr, values)).items():
+            if times > 1:
+                document.problem(where, f"{value} stands twice; keep one")
+        return form.inside(document, where, values)
+
+    return Form(form.expects, lambda: form.schema() | {"uniqueItems": True}, form.fits, inside)
+
+
 def key(
     form: Form[T], default: S, *, required: bool = False, only: Callable[[Any], bool] | None = None
 ) -> T | S:
@@ -185,16 +242,22 @@ def key(
 
 def keys(cls: type, of: object = None) -> list[str]:
     """The keys of a record; some may be those of some records only."""
-    return [f.name for f in fields(cls) if f.metadata["only"] is None or f.metadata["only"](of)]
+    return [
+        f.name.rstrip("_")
+        for f in fields(cls)
+        if f.metadata["only"] is None or f.metadata["only"](of)
+    ]
 
 
 def record(cls: type[T], what: str = "key", of: object = None) -> Form[T]:
     """A mapping with the keys of a dataclass, which :func:`key` declares, and with no other:
-    messages call one ``what``. ``of`` chooses among keys that not all such records have.
+    messages call one ``what``. ``of`` chooses among keys that not all such records have. The field
+    of a key that is a word of Python ends in ``_``.
     """
-    declared = {f.name: f.metadata for f in fields(cast("Any", cls)) if f.name in keys(cls, of)}
-    forms: Mapping[str, Form[Any]] = {name: known["form"] for name, known in declared.items()}
-    required = [name for name, known in declared.items() if known["required"]]
+    all_fields = {f.name.rstrip("_"): f for f in fields(cast("Any", cls))}
+    declared = {name: all_fields[name] for name in keys(cls, of)}
+    forms: Mapping[str, Form[Any]] = {name: f.metadata["form"] for name, f in declared.items()}
+    required = [name for name, f in declared.items() if f.metadata["required"]]
 
     def inside(document: Document, where: Location, body: dict[str, object]) -> T:
         document.known(where, body, forms, what)
@@ -206,7 +269,7 @@ def record(cls: type[T], what: str = "key", of: object = None) -> Form[T]:
             for name, form in forms.items()
             if name in body
         }
-        return cls(**{name: value for name, value in read.items() if value is not None})
+        return cls(**{declared[k].name: value for k, value in read.items() if value is not None})
 
     def schema() -> Schema:
         return {

@@ -104,39 +104,6 @@ class Document:
                     ".".join(map(str, (*where, word))),
                 )
 
-    def need(self, where: Location, value: Any, kind: type[T], what: str) -> T | None:
-        """``value`` where it is of that kind; else note it and give ``None``."""
-        if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
-            return value
-        self.problem(where, f"expects {what}, not {value!r}")
-        return None
-
-    def mapping(
-        self,
-        where: Location,
-        value: Any,
-        what: str = "a mapping",
-        keys: Iterable[Any] | None = None,
-    ) -> dict[Any, Any]:
-        """``value`` where it is a mapping, with some of ``keys`` if these are given; else an empty
-        one. ``None`` is an absent key.
-        """
-        body: dict[Any, Any] = {} if value is None else self.need(where, value, dict, what) or {}
-        if keys is not None:
-            self.known(where, body, keys, "key")
-        return body
-
-    def text(self, where: Location, body: dict[Any, Any], key: str) -> str:
-        """The text under a key that must be there."""
-        if key not in body:
-            self.problem(where, f"the key '{key}' is missing")
-            return ""
-        value = body[key]
-        if isinstance(value, str) and value.strip():
-            return value
-        self.problem((*where, key), f"expects a text, not {value!r}")
-        return ""
-
 
 def did_you_mean(word: object, known: Any) -> str:
     """`` (did you mean 'padH'?)`` where one of ``known`` is close, whatever its case, else an empty

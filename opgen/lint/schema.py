@@ -15,26 +15,12 @@ from typing import Any
 from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
 from opgen.calls.kinds import INT64, KINDS, Family
 from opgen.calls.vocabulary import vocabulary
-from opgen.model import TIERS
-from opgen.numerics.recipes import RECIPES
 from opgen.spec.catalog import catalog
 from opgen.spec.spec_form import SPEC
-from opgen.suite.planning.plan import (
-    HANDWRITTEN_KEYS,
-    MOST_FACTORS,
-    ROLES,
-    STRONGEST,
-    TIER_KEYS,
-    VACUOUS_KEYS,
-)
-from opgen.suite.planning.plan import TOP as PLAN_TOP
+from opgen.suite.planning.plan_form import PLAN
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-TEXT: Schema = {"type": "string"}
-WORDS: Schema = {"type": "string", "pattern": r"\S"}
-NUMBER: Schema = {"type": "integer"}
-TERM: Schema = {"type": "string", "description": "an expression of the rule language"}
 
 
 def schema(what: str) -> Schema:
@@ -42,7 +28,7 @@ def schema(what: str) -> Schema:
     return {
         "$schema": DIALECT,
         "title": f"opgen {what}",
-        **{"spec": SPEC.schema, "plan": plan, "call": call}[what](),
+        **{"spec": SPEC.schema, "plan": PLAN.schema, "call": call}[what](),
     }
 
 
@@ -56,13 +42,6 @@ def closed(properties: Schema, required: tuple[str, ...] = ()) -> Schema:
     }
 
 
-def mapping(values: Schema, pattern: str = "") -> Schema:
-    """An object whose values are alike, and whose keys match a pattern."""
-    if not pattern:
-        return {"type": "object", "additionalProperties": values}
-    return {"type": "object", "patternProperties": {pattern: values}, "additionalProperties": False}
-
-
 def or_null(values: Schema) -> Schema:
     """What values are, or null."""
     return {"anyOf": [values, {"type": "null"}]}
@@ -73,76 +52,6 @@ def words_of(kind: str) -> Schema:
     return {"enum": list(vocabulary().names[kind])}
 
 
-def lists_of(kind: str) -> Schema:
-    """Products, dtypes or formats, at least one."""
-    return {"type": "array", "items": words_of(kind), "minItems": 1}
-
-
-# plan ---------------------------------------------------------------------------------------------
-def plan() -> Schema:
-    """What to try of an operator."""
-    values: Schema = {"type": "array", "minItems": 1}
-    sets = {"anyOf": [TEXT, {"type": "array", "items": TEXT}]}
-    axis = closed(
-        {"sets": sets, "values": values, "why": TEXT, **dict.fromkeys(TIERS, values)}, ("values",)
-    )
-    strength = {"type": "integer", "minimum": 1, "maximum": STRONGEST}
-    group = closed(
-        {"axes": {"type": "array", "items": TEXT, "minItems": 1}, "strength": strength}, ("axes",)
-    )
-    numbers = dict.fromkeys(TIER_KEYS, {"type": "integer", "minimum": 0})
-    tier = closed(
-        {
-            **numbers,
-            "groups": {"type": "array", "items": group},
-            "strength": {**strength, "minimum": 0},
-        }
-    )
-    pin: Schema = {
-        "id": WORDS,
-        "why": WORDS,
-        "products": lists_of("product"),
-        "args": {"type": "object"},
-        "recipe": {"enum": list(RECIPES)},
-        "data": {"type": "object"},
-        "tiers": {"type": "array", "items": {"enum": list(TIERS)}, "minItems": 1},
-    }
-    entry: Schema = {
-        "when": TERM,
-        "why": WORDS,
-        "rules": {"type": "array", "items": TEXT, "minItems": 1},
-    }
-    let: Schema = {
-        "anyOf": [
-            TERM,
-            NUMBER,
-            {
-                "type": "array",
-                "items": closed({"when": TERM, "is": {"anyOf": [TERM, NUMBER]}}, ("is",)),
-            },
-        ]
-    }
-    properties: Schema = {
-        "op": {"enum": [*catalog().kinds]},
-        "axes": {**mapping({"anyOf": [values, axis]}), "minProperties": 1},
-        "let": mapping(let),
-        "roles": mapping({"enum": list(ROLES)}),
-        "factors": {"type": "integer", "minimum": 1, "maximum": MOST_FACTORS},
-        "vacuous": {
-            "type": "array",
-            "items": closed({key: entry[key] for key in VACUOUS_KEYS}, ("when", "why")),
-        },
-        "tiers": {**mapping(tier, "^(" + "|".join(TIERS) + ")$"), "minProperties": 1},
-        "handwritten": {
-            "type": "array",
-            "items": closed({key: pin[key] for key in HANDWRITTEN_KEYS}, ("id", "why", "args")),
-        },
-    }
-    assert set(properties) == set(PLAN_TOP)
-    return closed(properties, ("op", "axes", "tiers"))
-
-
-# call ---------------------------------------------------------------------------------------------
 def call() -> Schema:
     """One line of a call file; top-level keys that opgen does not know are ignored."""
     whole = INT64.schema()

@@ -76,11 +76,7 @@ class _ErrataReader:
     def __init__(self, document: Document, pages: Catalog) -> None:
         self.doc = document
         self.catalog = pages
-        form = ERRATA.read(document, (), document.data)
-        if form is None:
-            document.raise_problems()
-        assert form is not None
-        self.form = form
+        self.form = ERRATA.whole(document)
 
     def errata(self) -> Errata:
         api, known = self.form.api, self.catalog.kinds

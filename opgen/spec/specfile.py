@@ -37,10 +37,7 @@ def loads(text: str, name: str = "text", file: str = "<text>") -> Spec:
 
 
 def _spec(document: Document, name: str, digests: bool = True) -> Spec:
-    form = SPEC.read(document, (), document.data)
-    if form is None:
-        document.raise_problems()
-    assert form is not None
+    form = SPEC.whole(document)
     fields = ParameterReader(document, form.parameters)
     reader = RuleReader(document, form, fields)
     modes = _modes(document, form.compute, fields)

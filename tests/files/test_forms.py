@@ -14,14 +14,19 @@ from opgen.files.forms import (
     Form,
     anything,
     constant,
+    distinct,
     either,
     flag,
     key,
     listed,
     one_or_more,
+    otherwise,
+    plain_list,
+    plain_mapping,
     record,
     table,
     text,
+    then,
     whole,
     word,
 )
@@ -29,41 +34,6 @@ from opgen.files.yamlfile import Document, parse
 
 TEXT = "number: 3\nword: w\nflag: true\nlist: [1, 2]\nmap: {a: 1}\n"
 READS: list[tuple[Callable[[Document], object], object, list[str]]] = [
-    (lambda d: d.need(("number",), 3, int, "a number"), 3, []),
-    (
-        lambda d: d.need(("flag",), True, int, "a number"),
-        None,
-        ["x.yaml:3: flag: expects a number, not True"],
-    ),
-    (
-        lambda d: d.need(("word",), "w", list, "a list of words"),
-        None,
-        ["x.yaml:2: word: expects a list of words, not 'w'"],
-    ),
-    (lambda d: d.mapping(("map",), {"a": 1}, "a mapping"), {"a": 1}, []),
-    (lambda d: d.mapping(("gone",), None, "a mapping"), {}, []),
-    (
-        lambda d: d.mapping(("list",), [1, 2], "a mapping"),
-        {},
-        ["x.yaml:4: list: expects a mapping, not [1, 2]"],
-    ),
-    (
-        lambda d: d.mapping(("map",), {"a": 1}, "a mapping", ("b",)),
-        {"a": 1},
-        ["x.yaml:5: map.a: no such key; known are b"],
-    ),
-    (lambda d: d.text((), {"word": "w"}, "word"), "w", []),
-    (lambda d: d.text((), {"word": "w"}, "name"), "", ["x.yaml:1: the key 'name' is missing"]),
-    (
-        lambda d: d.text((), {"word": " "}, "word"),
-        "",
-        ["x.yaml:2: word: expects a text, not ' '"],
-    ),
-    (
-        lambda d: d.text((), {"number": 3}, "number"),
-        "",
-        ["x.yaml:1: number: expects a text, not 3"],
-    ),
     (lambda d: d.known(("map",), {"kind": 1}, ("kind", "at"), "key"), None, []),
     (
         lambda d: d.known(("map",), {"kidn": 1, 3: 1}, ("kind", "at"), "key"),
@@ -98,10 +68,12 @@ class Box:
     size: int = key(whole("a size", 1), 1, required=True)
     note: str = key(text("a note"), "")
     lid: bool | None = key(flag(), None, only=lambda of: of == "closed")
+    in_: str = key(text("where it stands"), "")
 
 
 NUMBER = whole("a number", 0)
 NUMBERS = listed(NUMBER, "a list of numbers", 1)
+NONE_BUT = listed(NUMBER, "numbers alone", uniform=True)
 SOME = one_or_more(NUMBER, "a number or several", 1)
 COLOUR = word("colour", lambda: ("red", "green", 1))
 TABLE = table(text("a name"), NUMBER, "a mapping of name to number", 1)
@@ -114,6 +86,8 @@ CASES: list[tuple[Form[Any], object, object, list[str]]] = [
     (text("a text", r"\S"), " ", None, ["x: expects a text, not ' '"]),
     (NUMBER, 3, 3, []),
     (NUMBER, -1, None, ["x: expects a number, not -1"]),
+    (whole("a number", 0, 9), 9, 9, []),
+    (whole("a number", 0, 9), 10, None, ["x: expects a number, not 10"]),
     (NUMBER, True, None, ["x: expects a number, not True"]),
     (whole("a number"), -1, -1, []),
     (flag(), False, False, []),
@@ -134,6 +108,19 @@ CASES: list[tuple[Form[Any], object, object, list[str]]] = [
     (NUMBERS, [1, 2], (1, 2), []),
     (NUMBERS, [1, "b", 2], (1, 2), ["x.1: expects a number, not 'b'"]),
     (NUMBERS, [], None, ["x: expects a list of numbers, not []"]),
+    (NONE_BUT, [1, 2], (1, 2), []),
+    (NONE_BUT, [1, "b", 2], None, ["x: expects numbers alone, not [1, 'b', 2]"]),
+    (plain_list("a list", 1), [None, "b"], [None, "b"], []),
+    (plain_list("a list", 1), [], None, ["x: expects a list, not []"]),
+    (plain_mapping("a mapping"), {"a": None}, {"a": None}, []),
+    (plain_mapping("a mapping"), [], None, ["x: expects a mapping, not []"]),
+    (distinct(NUMBERS), [1, 2], (1, 2), []),
+    (distinct(NUMBERS), [2, 1, 2, 2], (2, 1, 2, 2), ["x: 2 stands twice; keep one"]),
+    (distinct(NUMBERS), [], None, ["x: expects a list of numbers, not []"]),
+    (then(NUMBER, lambda document, where, number: (where, number)), 3, (("x",), 3), []),
+    (then(NUMBER, lambda *_: 7), "b", None, ["x: expects a number, not 'b'"]),
+    (otherwise(NUMBER, 7), 3, 3, []),
+    (otherwise(NUMBER, 7), "b", 7, ["x: expects a number, not 'b'"]),
     (SOME, 1, (1,), []),
     (SOME, [1, 2], (1, 2), []),
     (SOME, [1, "b"], None, ["x: expects a number or several, not [1, 'b']"]),
@@ -147,16 +134,16 @@ CASES: list[tuple[Form[Any], object, object, list[str]]] = [
     (EITHER, [3], (3,), []),
     (EITHER, [-3], (), ["x.0: expects a number, not -3"]),
     (EITHER, "b", None, ["x: expects a number or a list, not 'b'"]),
-    (BOX, {"size": 3, "lid": True}, Box(3, "", True), []),
+    (BOX, {"size": 3, "lid": True, "in": "a"}, Box(3, "", True, "a"), []),
     (BOX, {"lid": True}, Box(1, "", True), ["x: the key 'size' is missing"]),
     (BOX, {"size": 0}, Box(), ["x.size: expects a size, not 0"]),
     (
         record(Box, "key of a box"),
         {"size": 2, "lid": True},
         Box(2),
-        ["x.lid: no such key of a box; known are size, note"],
+        ["x.lid: no such key of a box; known are size, note, in"],
     ),
-    (BOX, 3, None, ["x: expects a mapping with some of size, note, lid, not 3"]),
+    (BOX, 3, None, ["x: expects a mapping with some of size, note, lid, in, not 3"]),
 ]
 
 

@@ -27,7 +27,8 @@ from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.planning import constraints
 from opgen.suite.planning.compiled_plan import CompiledPlan
-from opgen.suite.planning.plan import Tier, load_plan
+from opgen.suite.planning.plan import load_plan
+from opgen.suite.planning.plan_form import Tier
 from opgen.suite.selection import Request, remarks
 from opgen.suite.suite import Suite, plan_suite
 from tests.support.suites import PAGES, of_calls, page, plan, suite
@@ -226,7 +227,7 @@ def test_a_budget_is_kept_to_the_case_and_to_the_byte(plain: Call) -> None:
         ({"bytes": 0, "elements": size - 1}, "abcd"),
     ]
     for limits, kept in asked:
-        fits = affordable(cases, Tier("own", 1, **limits))
+        fits = affordable(cases, Tier(1, **limits))
         assert "".join(compress("abcd", fits)) == kept, limits
 
 

@@ -49,7 +49,7 @@ FORM = [  # (what is written instead of what, message)
             ' C: "3"}'
         ),
         "let: [H]",
-        "let: expects a mapping, not ['H']",
+        "let: expects a mapping of name to term, not ['H']",
     ),
     (
         "op: aclnnReflectionPad2dBackward",
@@ -57,6 +57,18 @@ FORM = [  # (what is written instead of what, message)
         "op: expects a text, not ['aclnnReflectionPad2dBackward']",
     ),
     ('let: {H: "max', 'let: {7: "1", H: "max', "let.7: expects a name, not 7"),
+    (
+        'N: "2"',
+        "N: 2.5",
+        "let.N: expects a term, or a list of {when: condition, is: term}, not 2.5",
+    ),
+    ('N: "2"', 'N: [{if: transposed, is: "2"}]', "let.N.0.if: no such key; known are when, is"),
+    ('N: "2"', "N: [{when: transposed}]", "let.N.0: the key 'is' is missing"),
+    (
+        "sets: [padLeft, padRight]",
+        "sets: [padLeft, 3]",
+        "axes.horizontal.sets: expects a name or a list of names, not ['padLeft', 3]",
+    ),
     (
         "factors: 1",
         "factors: true",
@@ -68,9 +80,13 @@ FORM = [  # (what is written instead of what, message)
         "factors: 9999999999999999999999",
         "expects how many tensors one term multiplies, 1 to 16, not 9999999999999999999999",
     ),
-    ("dtype: [FLOAT, FLOAT16]", "dtype: FLOAT", "expects a mapping, not 'FLOAT'"),
-    ("dtype: [FLOAT, FLOAT16]", "dtype: []", "expects a list of values to try, not []"),
-    ("dtype: [FLOAT, FLOAT16]", "dtype: [FLOAT, FLOAT]", "a value stands twice; keep one"),
+    ("dtype: [FLOAT, FLOAT16]", "dtype: FLOAT", "a mapping with values, not 'FLOAT'"),
+    ("dtype: [FLOAT, FLOAT16]", "dtype: {values: []}", "expects a list of values to try, not []"),
+    (
+        "dtype: [FLOAT, FLOAT16]",
+        "dtype: [FLOAT, FLOAT]",
+        "axes.dtype: 'FLOAT' stands twice; keep one",
+    ),
     ("dtype: [FLOAT, FLOAT16]", "dtype: {value: [FLOAT]}", "no such key (did you mean 'values'?)"),
     (
         "[[0, 1], [2, 1]]",
@@ -82,45 +98,61 @@ FORM = [  # (what is written instead of what, message)
         "smoke: [[2, 2]]",
         "[2, 2] is none of the axis's values (did you mean '[2, 1]'?)",
     ),
-    ("smoke: {strength", "smoek: {strength", "no such tier (did you mean 'smoke'?)"),
+    ("smoke: {strength", "smoek: {strength", "no such tier 'smoek' (did you mean 'smoke'?)"),
     ("strength: 1", "strenght: 1", "no such key (did you mean 'strength'?)"),
-    ("strength: 1", "strength: many", "expects a whole number, not 'many'"),
-    ("strength: 1", "strength: 5", "tiers.smoke.strength: expects at most 4, not 5"),
-    ("strength: 1", "strength: true", "expects a whole number, not True"),
+    ("strength: 1", "strength: many", "expects a whole number from 0 to 4, not 'many'"),
+    (
+        "strength: 1",
+        "strength: 5",
+        "tiers.smoke.strength: expects a whole number from 0 to 4, not 5",
+    ),
+    ("strength: 1", "strength: true", "expects a whole number from 0 to 4, not True"),
     ("elements: 100", "elements: -1", "expects a whole number, not -1"),
     (
         "size], strength: 2",
         "size], strenght: 2",
         "groups.0.strenght: no such key (did you mean 'strength'?)",
     ),
-    ("axes: [dtype, size]", "axes: [dtype, sise]", "no such axis 'sise' (did you mean 'size'?)"),
-    ("axes: [dtype, size]", "axes: [dtype, {size: 1}]", "no such axis '{'size': 1}'"),
+    (
+        "axes: [dtype, size]",
+        "axes: [dtype, sise]",
+        "groups.0.axes.sise: no such axis (did you mean 'size'?)",
+    ),
+    (
+        "axes: [dtype, size]",
+        "axes: [dtype, {size: 1}]",
+        "expects a list of axes, not ['dtype', {'size': 1}]",
+    ),
     (
         "axes: [dtype, size], strength: 2",
         "axes: 2",
-        "expects {axes: [...], strength: how many of them at a time}",
+        "groups.0.axes: expects a list of axes, not 2",
     ),
     (
         "size], strength: 2",
         "size], strength: true",
-        "expects {axes: [...], strength: how many of them at a time}",
+        "groups.0.strength: expects how many axes are combined at a time, 1 to 4, not True",
     ),
     (
         "size], strength: 2",
         "size], strength: 3",
-        "expects {axes: [...], strength: how many of them at a time}",
+        "groups.0.strength: expects at most 2 of 2 axes at a time, not 3",
     ),
     (
         "handwritten:\n  - id: one",
         "handwritten:\n  - one\n  - id: one",
-        "handwritten.0: expects a mapping, not 'one'",
+        "handwritten.0: expects a mapping with some of id, why, products, args, recipe, tiers,",
     ),
     (
         "handwritten:\n  - id: one",
         "handwritten:\n    id: one",
-        "handwritten: expects a list, not {'id': 'one',",
+        "handwritten: expects a list of handwritten calls, not {'id': 'one',",
     ),
-    ("vacuous:\n  - {when", "vacuous:\n    {when", "vacuous: expects a list, not {'when'"),
+    (
+        "vacuous:\n  - {when",
+        "vacuous:\n    {when",
+        "vacuous: expects a list of conditions under which a pass proves nothing, not {'when'",
+    ),
     ("    why: because\n", "", "the key 'why' is missing"),
     (
         "    why: because\n",
@@ -130,7 +162,7 @@ FORM = [  # (what is written instead of what, message)
     (
         "    why: because\n",
         "    why: because\n    recipe: {grid: 1}\n",
-        "no such recipe '{'grid': 1}'",
+        "handwritten.0.recipe: no such recipe {'grid': 1}",
     ),
     (
         "    why: because\n",
@@ -145,22 +177,22 @@ FORM = [  # (what is written instead of what, message)
     (
         "    why: because\n",
         "    why: because\n    products: [ascend910x]\n",
-        "products.ascend910x: no such product (did you mean 'asc",
+        "products.0: no such product 'ascend910x' (did you mean 'asc",
     ),
     (
         "    why: because\n",
         "    why: because\n    products: [[ascend910]]\n",
-        "products.['ascend910']: no such product",
+        "products.0: no such product ['ascend910']",
     ),
     (
         "    why: because\n",
         "    why: because\n    products: [ascend910, ascend910]\n",
-        "a product stands twice; keep one",
+        "products: 'ascend910' stands twice; keep one",
     ),
     (
         "    why: because\n",
         "    why: because\n    tiers: [smok]\n",
-        "tiers.smok: no such tier (did you mean 'smoke'?)",
+        "tiers.0: no such tier 'smok' (did you mean 'smoke'?)",
     ),
     (
         "    why: because\n",
@@ -178,7 +210,7 @@ FORM = [  # (what is written instead of what, message)
     (
         "    why: because\n",
         "    why: because\n    data: {self: [0.5]}\n",
-        "expects inputs and for each a flat list of whole numbers",
+        "data.self: expects a flat list of whole numbers, not [0.5]",
     ),
     (
         "    why: because\n",
@@ -188,7 +220,11 @@ FORM = [  # (what is written instead of what, message)
     ("why: nothing is reflected", "because: so", "vacuous.0: the key 'why' is missing"),
     ("why: nothing is reflected", "why: [so]", "vacuous.0.why: expects a text, not ['so']"),
     ("why: nothing is reflected", "why: so, rules: []", "expects a list of rule ids, not []"),
-    ("why: nothing is reflected", "why: so, rules: [3]", "expects a list of rule ids, not [3]"),
+    (
+        "why: nothing is reflected",
+        "why: so, rules: [3]",
+        "vacuous.0.rules.0: expects a rule id, not 3",
+    ),
     (
         "values: [ascend910b], why: one",
         "values: [ascend910b], why: [one]",
@@ -224,15 +260,14 @@ FIT = [
         "sets: [padLeft, padding.size]",
         "'padding.size' is no name of specs/reflection_pad2d_backward.yaml",
     ),
-    ("sets: [padLeft, padRight]", "sets: [padLeft, 3]", "'3': is not a name of the rule language"),
+    (
+        "sets: [padLeft, padRight]",
+        "sets: [padLeft, 3 + 4]",
+        "'3 + 4': is not a name of the rule language",
+    ),
     ("[[0, 1],", "[[0, lefty],", "no such name 'lefty'"),
     ("[[0, 1],", "[[0, true],", "True is no int"),
     ('+ grow", W', '+ grov", W', "no such name 'grov' (did you mean 'grow'?)"),
-    (
-        'N: "2"',
-        'N: [{if: transposed, is: "2"}]',
-        "expects a term, or a list of {when: condition, is: term}",
-    ),
     (
         "when: padLeft == 0",
         "when: padLeftt == 0",
@@ -304,10 +339,10 @@ def test_a_plan_without_axes_or_tiers_is_refused(tmp_path: Path, section: str, v
         )
 
 
-@pytest.mark.parametrize("text", ["[op, axes]", "op", "", "{}"])
+@pytest.mark.parametrize("text", ["[op, axes]", "op", ""])
 def test_what_is_no_mapping_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(
-        FileError, match="^plan.yaml(:1)?: a plan is a mapping with the keys op, "
+        FileError, match="^plan.yaml(:1)?: expects a mapping with some of op, axes, "
     ) as caught:
         load_plan(written(tmp_path, text), "plan.yaml")
     assert len(caught.value.problems) == 1
@@ -370,7 +405,7 @@ SEVERAL = [
             "axes.dtype.values",
             "tiers.smoke.strength",
             "handwritten.0",
-            "handwritten.0",
+            "handwritten.0.recipe",
             "one",
         ],
     ),
@@ -397,7 +432,7 @@ SEVERAL = [
             ),
             "self: null": "self: 3",
         },
-        ["one", "handwritten.0.products.['ascend910']", "handwritten.0.tiers.{}"],
+        ["one", "handwritten.0.products.0", "handwritten.0.tiers.0"],
     ),
     (
         {
@@ -408,6 +443,20 @@ SEVERAL = [
     ),
     ({"axes:\n": "axis:\n"}, ["", "axis"]),
     ({"let: {": "lets: {"}, ["lets"]),
+    ({"sets: [padLeft, padRight]": "sets: [padLeft, 3]"}, ["axes.horizontal.sets"]),
+    ({"size: {sets: grow, values: [3, 1]}": "size: 3"}, ["axes.size"]),
+    (
+        {"[dtype, size], strength: 2": "[dtype, {size: 1}], strength: 2"},
+        ["tiers.standard.groups.0.axes"],
+    ),
+    (
+        {"handwritten:\n": "handwritten:\n  - one\n", "self: null": "self: 3"},
+        ["handwritten.0", "one"],
+    ),
+    (
+        {"    why: because\n": "    why: because\n    data: {self: [0.5]}\n"},
+        ["handwritten.0.data.self"],
+    ),
     ({"let: {H: ": "let: {7: "}, ["let.7"]),
 ]
 

@@ -95,13 +95,13 @@ def reference(text: str) -> Reference:
 def compiled(
     document: Document,
     where: Location,
-    name: str,
+    name: str | None,
     compiler: Callable[[str, Scope], T],
     text: str,
     scope: Scope,
 ) -> T | None:
-    """A text that stands ``where`` in a document; None, and a problem noted under ``name``, where
-    it cannot be compiled.
+    """A text that stands ``where`` in a document; None, and a problem noted under ``name``, or
+    that place, where it cannot be compiled.
     """
     try:
         return compiler(text, scope)

@@ -26,7 +26,8 @@ from opgen.suite.enumeration.error_precedence import precedence_calls
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import by_default, unreachable, untried
 from opgen.suite.planning.compiled_plan import CompiledPlan
-from opgen.suite.planning.plan import Plan, Tier
+from opgen.suite.planning.plan import Plan
+from opgen.suite.planning.plan_form import Tier
 
 RANDOM_STATE = 7
 """What ties between rows are broken by: a state whose standard suites miss no wrong

@@ -4,7 +4,7 @@ about an operator stands here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property, reduce
 from typing import TypeAlias
 
@@ -16,13 +16,14 @@ from opgen.files.yamlfile import Location, did_you_mean
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.language import terms
 from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Reference, Term, TermError, View
+from opgen.spec.language.terms import Reference, Scope, Term, TermError, View, compiled
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 from opgen.suite.planning.call_builder import NOTHING, AxisColumn, CallBuilder, kind_of
 from opgen.suite.planning.constraints import RECIPE, Constraints, constraints
 from opgen.suite.planning.overlay import Overlay
-from opgen.suite.planning.plan import Axis, Plan, Vacuous
+from opgen.suite.planning.plan import Plan
+from opgen.suite.planning.plan_form import Axis, Definition
 from opgen.suite.planning.strides import VIEWS
 
 AxisValue: TypeAlias = "int | tuple[int, ...] | Callable[[CallBuilder], Value]"
@@ -70,13 +71,14 @@ class CompiledPlan:
             self._axis(axis)
         self.lets = {
             ref: guarded
-            for name, body in plan.lets.items()
-            for ref, guarded in self._let(name, body)
+            for name, definitions in plan.let.items()
+            for ref, guarded in self._let(name, definitions)
         }
         self.vacuities = [
             (entry, when)
             for i, entry in enumerate(plan.vacuous)
-            if (when := self._vacuity(i, entry)) is not None
+            if entry.when
+            and (when := self._condition(("vacuous", i), entry.when, spec.scope)) is not None
         ]
         plan.document.raise_problems()
 
@@ -127,7 +129,7 @@ class CompiledPlan:
 
     # compiling ------------------------------------------------------------------------------------
     def _own_names(self) -> set[str]:
-        named = {name for axis in self.plan.axes for name in axis.sets} | set(self.plan.lets)
+        named = {name for axis in self.plan.axes for name in axis.sets} | set(self.plan.let)
         return {name for name in named if name.isidentifier()} | {"view", "dtype", "rank", "format"}
 
     def _problem(self, where: Location, text: str) -> None:
@@ -212,32 +214,21 @@ class CompiledPlan:
         return 0
 
     def _let(
-        self, name: str, body: object
+        self, name: str, definitions: Iterable[Definition]
     ) -> list[tuple[Reference, tuple[tuple[Term | None, Term], ...]]]:
         where = ("let", name)
         ref = self._reference(where, name)
-        entries = body if isinstance(body, list) else [{"is": body}]
-        compiled = []
-        for entry in entries:
-            try:
-                if (
-                    not isinstance(entry, dict)
-                    or "is" not in entry
-                    or not set(entry) <= {"is", "when"}
-                ):
-                    raise TermError("expects a term, or a list of {when: condition, is: term}")
-                when = terms.condition(str(entry["when"]), self.scope) if "when" in entry else None
-                compiled.append((when, terms.term(str(entry["is"]), self.scope)))
-            except TermError as error:
-                self._problem(where, str(error))
-        return [] if ref is None else [(ref, tuple(compiled))]
+        guarded = []
+        for definition in definitions:
+            condition, is_ = definition.when, str(definition.is_)
+            when = condition if condition is None else self._condition(where, condition, self.scope)
+            term = compiled(self.plan.document, where, None, terms.term, is_, self.scope)
+            if term is not None:
+                guarded.append((when, term))
+        return [] if ref is None else [(ref, tuple(guarded))]
 
-    def _vacuity(self, i: int, entry: Vacuous) -> Term | None:
-        try:
-            return terms.condition(entry.when, self.spec.scope) if entry.when else None
-        except TermError as error:
-            self._problem(("vacuous", i), str(error))
-            return None
+    def _condition(self, where: Location, text: str, scope: Scope) -> Term | None:
+        return compiled(self.plan.document, where, None, terms.condition, text, scope)
 
     # building -------------------------------------------------------------------------------------
     def builder(self, rows: np.ndarray, edits: Overlay = NOTHING) -> CallBuilder:

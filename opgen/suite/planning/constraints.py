@@ -19,7 +19,7 @@ from opgen.spec.language.terms import Reference, Term
 from opgen.spec.rules import Rule, true_where
 from opgen.spec.spec import Spec
 from opgen.suite.planning.call_builder import CallBuilder
-from opgen.suite.planning.plan import Vacuous
+from opgen.suite.planning.plan_form import Vacuous
 from opgen.suite.planning.strides import LEAST
 
 RECIPE: Reference = ("recipe", "")

@@ -18,7 +18,8 @@ from opgen.spec.language.terms import TermError, reference
 from opgen.spec.spec import Spec
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.derive import SHARED
-from opgen.suite.planning.plan import Handwritten, Plan, plan_for, read_plan
+from opgen.suite.planning.plan import Plan, plan_for, read_plan
+from opgen.suite.planning.plan_form import Handwritten
 
 
 def check_plan(plan: Plan, pages: Sequence[Spec]) -> None:
@@ -75,7 +76,7 @@ def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
 def _unread(plan: Plan, pages: Sequence[Spec]) -> None:
     """Note the names that a plan sets and that neither a page nor the plan itself reads."""
     own = re.findall(
-        r"[A-Za-z_]\w*", f"{list(plan.lets.values())} {[axis.values for axis in plan.axes]}"
+        r"[A-Za-z_]\w*", f"{list(plan.let.values())} {[axis.values for axis in plan.axes]}"
     )
     known = {
         *own,
@@ -86,7 +87,7 @@ def _unread(plan: Plan, pages: Sequence[Spec]) -> None:
     }
     for where, texts in [
         *((("axes", axis.name), axis.sets) for axis in plan.axes),
-        *((("let", name), (name,)) for name in plan.lets),
+        *((("let", name), (name,)) for name in plan.let),
     ]:
         with suppress(TermError):  # noted where it is compiled
             for name in [reference(text)[0] for text in texts]:
@@ -107,12 +108,12 @@ def handwritten_calls(
     for i, pin in enumerate(plan.handwritten):
         products = (
             [product for product in pin.products or listed if product in spec.judges]
-            if set(pin.tiers) & set(tiers)
+            if pin.args is not None and set(pin.tiers) & set(tiers)
             else []
         )
         for product in products:
             try:
-                call = make_call(spec.api, product, dict(pin.args), {spec.api: spec.kinds})
+                call = make_call(spec.api, product, dict(pin.args or {}), {spec.api: spec.kinds})
             except CallFault as fault:
                 plan.document.problem(("handwritten", i), str(fault), pin.id)
                 break
