@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +17,9 @@ from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.generation import engine, storage
 from opgen.numerics.recipes import RECIPES
-from opgen.suite import batch
+from opgen.suite.batch import Batch
 from tests.support.blas import environments
-from tests.support.suites import PAGES, page, plan, suite
+from tests.support.suites import PAGES, suite
 
 SCRIPT = """
 import sys
@@ -62,32 +64,36 @@ def test_blas_changes_no_bit(
     assert written(tmp_path / "suite.h5", name, **environment) == bytes_
 
 
-@pytest.mark.parametrize(("elements", "cases"), [(1, 1), (1 << 20, 512)])
-def test_the_size_of_batches_changes_no_bit(
-    reference: tuple[str, bytes],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    elements: int,
-    cases: int,
-) -> None:
-    from opgen.suite.suite import plan_suite
+def single(batches: list[Batch]) -> list[Batch]:
+    """A batch for each case."""
+    return [batch.subset([place]) for batch in batches for place in range(len(batch.ids))]
 
-    name, bytes_ = reference
-    monkeypatch.setattr(batch, "BATCH_ELEMENTS", elements)
-    monkeypatch.setattr(batch, "BATCH_CASES", cases)
-    made = plan_suite([(page(name), plan(page(name).op))], "smoke")
-    assert len(made.batches) != len(suite(name, "smoke").batches) or elements > 1
-    values = {}
-    for which, one in (("here", made), ("there", suite(name, "smoke"))):
-        engine.write(one, tmp_path / f"{which}.h5", {"seed": 0})
-        with opgen.open(tmp_path / f"{which}.h5") as bundle:
-            arrays = (
-                (case.id, key, array)
-                for case in bundle
-                for key, array in (*case.golden.items(), *case.inputs.items())
-            )
-            values[which] = {(one, key): array.tobytes() for one, key, array in arrays}
-    assert values["here"] == values["there"]
+
+def joined(batches: list[Batch]) -> list[Batch]:
+    """Batches that were cut, in one piece again."""
+    whole: list[Batch] = []
+    for batch in batches:
+        if whole and replace(batch, rows=whole[-1].rows, ids=whole[-1].ids) == whole[-1]:
+            rows = np.concatenate([whole[-1].rows, batch.rows])
+            whole[-1] = replace(batch, rows=rows, ids=whole[-1].ids + batch.ids)
+        else:
+            whole.append(batch)
+    return whole
+
+
+@pytest.mark.parametrize("cut", [single, joined])
+@pytest.mark.parametrize("name", ["avg_pool2d_backward", "convolution_backward.atlas"])
+def test_the_size_of_batches_changes_no_bit(
+    tmp_path: Path, name: str, cut: Callable[[list[Batch]], list[Batch]]
+) -> None:
+    whole = suite(name)
+    other = replace(whole, batches=cut(whole.batches))
+    assert len(other.batches) != len(whole.batches)
+    written = []
+    for made in (whole, other):
+        engine.write(made, tmp_path / "suite.h5", {}, force=True)
+        written.append((tmp_path / "suite.h5").read_bytes())
+    assert written[0] == written[1]
 
 
 def test_another_seed_draws_other_data(reference: tuple[str, bytes], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from opgen.spec.catalog import catalog
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import load_plan, plan_for
 from opgen.suite.planning.plan_check import check_plan, checked_plan, shipped_plan
-from opgen.suite.selection import Request
+from tests.support import copies
 
 GOOD = """
 op: aclnnReflectionPad2dBackward
@@ -507,21 +507,19 @@ WRONG = [
 
 @pytest.mark.parametrize(("old", "new", "message"), WRONG)
 def test_a_shipped_plan_that_does_not_fit_is_refused_wherever_it_is_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
+    tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    pad = tmp_path / "reflection_pad2d_backward.yaml"
+    copy = copies.checkout(tmp_path)
+    pad = copy / "cases" / "reflection_pad2d_backward.yaml"
     pad.write_text(GOOD, encoding="utf-8")
-    assert shipped_plan([spec()], tmp_path).op == "aclnnReflectionPad2dBackward"
+    assert shipped_plan([spec()], pad.parent).op == "aclnnReflectionPad2dBackward"
     pad.write_text(GOOD.replace(old, new), encoding="utf-8")
-    monkeypatch.setattr("opgen.suite.planning.plan.cases_folder", lambda: tmp_path)
     calls = tmp_path / "calls.jsonl"
     calls.write_text(CALL, encoding="utf-8")
-    for request in (Request(["reflection_pad2d_backward"]), Request(calls=str(calls))):
-        with pytest.raises(FileError) as caught:
-            request.suite()
-        assert str(caught.value).startswith(
-            "cases/reflection_pad2d_backward.yaml:"
-        ) and message in str(caught.value)
+    for asked in (("cases", "reflection_pad2d_backward"), ("cases", "--calls", str(calls))):
+        told = copies.opgen(copy, *asked)
+        assert told.returncode == 2 and message in told.stderr
+        assert told.stderr.startswith("cases/reflection_pad2d_backward.yaml:")
 
 
 @pytest.mark.parametrize("op", sorted(catalog().operators))

@@ -29,8 +29,13 @@ def installation(folder: Path) -> Path:
 
 def opgen(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """What the command of a copy says."""
+    return python(copy, "-m", "opgen", *arguments)
+
+
+def python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What Python says that imports a copy."""
     return subprocess.run(
-        [sys.executable, "-m", "opgen", *arguments],
+        [sys.executable, *arguments],
         cwd=copy,
         env={**unmeasured.ENVIRONMENT, "PYTHONPATH": str(copy)},
         capture_output=True,
