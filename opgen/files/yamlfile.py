@@ -88,7 +88,6 @@ class Document:
                 sorted(set(self.problems), key=lambda p: (p.file, p.line or 0, p.where, p.text))
             )
 
-    # one field: what is something else than expected is noted, and reading goes on ----------------
     def known(self, where: Location, value: Iterable[Any], words: Iterable[Any], what: str) -> None:
         """Note every key of a mapping, or item of a list, that is not one of ``words``."""
         words = tuple(words)

@@ -98,6 +98,11 @@ PLAN_FAULTS = [
     ("why: with and without", "because: with and without"),
     ("gradOutput: gradient", "gradOutput: gradiant"),
     ("  full:", "  fullest:"),
+    ("factors: 1", "factors: 17"),
+    ("let:", "let:\n  X: 2.5"),
+    ("let:", "let:\n  X: [{when: grow == 1}]"),
+    ("dtype: {values: [", "dtype: {sets: [3], values: ["),
+    ("handwritten:", "handwritten:\n  - {id: x, why: y, args: {}, tiers: [full, full]}"),
 ]
 
 

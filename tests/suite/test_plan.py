@@ -348,6 +348,14 @@ def test_what_is_no_mapping_is_refused_in_one_line(tmp_path: Path, text: str) ->
     assert len(caught.value.problems) == 1
 
 
+def test_an_empty_plan_is_told_what_it_needs(tmp_path: Path) -> None:
+    with pytest.raises(FileError) as caught:
+        load_plan(written(tmp_path, "{}"), "plan.yaml")
+    assert [problem.text for problem in caught.value.problems] == [
+        f"the key '{key}' is missing" for key in ("axes", "op", "tiers")
+    ]
+
+
 @pytest.mark.parametrize(("old", "new", "message"), FIT, ids=[message[:40] for *_, message in FIT])
 def test_names_that_do_not_fit_the_spec_are_refused(
     tmp_path: Path, old: str, new: str, message: str

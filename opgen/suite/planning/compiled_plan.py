@@ -78,7 +78,8 @@ class CompiledPlan:
             (entry, when)
             for i, entry in enumerate(plan.vacuous)
             if entry.when
-            and (when := self._condition(("vacuous", i), entry.when, spec.scope)) is not None
+            and (when := self._compiled(("vacuous", i), terms.condition, entry.when, spec.scope))
+            is not None
         ]
         plan.document.raise_problems()
 
@@ -202,13 +203,11 @@ class CompiledPlan:
                 return value
             self._problem(where, f"{value} does not fit {holds.lowest} to {holds.highest}")
         elif kind in ("int", "shape") and isinstance(value, str):
-            try:
-                term = terms.term(value, self.scope)
-                if term.kind == kind:
-                    return term.value
+            term = self._compiled(where, terms.term, value)
+            if term is not None and term.kind == kind:
+                return term.value
+            if term is not None:
                 self._problem(where, f"'{value}' is {term.kind}, needed is {kind}")
-            except TermError as error:
-                self._problem(where, str(error))
         else:
             self._problem(where, f"{value!r} is no {kind}")
         return 0
@@ -220,15 +219,22 @@ class CompiledPlan:
         ref = self._reference(where, name)
         guarded = []
         for definition in definitions:
-            condition, is_ = definition.when, str(definition.is_)
-            when = condition if condition is None else self._condition(where, condition, self.scope)
-            term = compiled(self.plan.document, where, None, terms.term, is_, self.scope)
+            condition = definition.when
+            when = None if condition is None else self._compiled(where, terms.condition, condition)
+            term = self._compiled(where, terms.term, str(definition.is_))
             if term is not None:
                 guarded.append((when, term))
         return [] if ref is None else [(ref, tuple(guarded))]
 
-    def _condition(self, where: Location, text: str, scope: Scope) -> Term | None:
-        return compiled(self.plan.document, where, None, terms.condition, text, scope)
+    def _compiled(
+        self,
+        where: Location,
+        compiler: Callable[[str, Scope], Term],
+        text: str,
+        scope: Scope | None = None,
+    ) -> Term | None:
+        """A text compiled in the scope of the plan, or another; None where that is a problem."""
+        return compiled(self.plan.document, where, None, compiler, text, scope or self.scope)
 
     # building -------------------------------------------------------------------------------------
     def builder(self, rows: np.ndarray, edits: Overlay = NOTHING) -> CallBuilder:
