@@ -134,7 +134,7 @@ def test_resume_without_an_earlier_run_and_of_another_bundle(bundle, tmp_path):
         run(other, fake(), tmp_path / "r.h5", resume=True)
 
 
-@pytest.mark.parametrize("cases", [["pad-FLOAT"], None], ids=["some", "all"])
+@pytest.mark.parametrize("cases", [["pad-FLOAT"], []], ids=["some", "all"])
 def test_answers_of_another_device_are_not_gone_on_from(bundle, tmp_path, cases):
     """Nor is anything rewritten where nothing is left to run."""
     path, device = tmp_path / "r.h5", "mutant:border_missing"

@@ -193,7 +193,7 @@ def test_a_wrong_golden_fails(bundle) -> None:
         if case.inputs
         and case.recipe == "integers"
         and len(case.call["args"]["self"]["shape"]) == 4
-        and case.call["args"]["self"]["shape"][2] > 2
+        and min(case.call["args"]["gradOutput"]["shape"][2:]) > 1
         and case.compute == case.call["args"]["gradOutput"]["dtype"]
     )
     wrong = {key: np.roll(value, 1, axis=-1) for key, value in case.inputs.items()}

@@ -104,7 +104,7 @@ def enumerate_calls(
     chosen = [_Chosen(row, "valid", covers, recipes[row]) for row in own.tolist()]
     judged = [drafted.judged]
     if tier.invalid or tier.limits or tier.pairs:
-        search = EditSearch(compiled, drafted, bases=max(2, min(tier.invalid, 3)))
+        search = EditSearch(compiled, drafted, bases=min(tier.invalid + 1, 3))
         search.run()
         chosen += _edited(search, tier, report, own)
         judged.append(search.edited.judged)
