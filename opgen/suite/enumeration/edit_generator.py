@@ -9,8 +9,7 @@ own. Nothing here believes an edit: the oracle labels what comes of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import prod
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,10 +18,16 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import formulas
 from opgen.spec.language.expressions import NOTHING
+from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, View
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Spec
-from opgen.suite.planning.edits import FOLLOW, FREEZE, HOLD, Edit
+from opgen.suite.planning.edits import Edit
+
+Proposal: TypeAlias = tuple[np.ndarray, Sequence[Edit]]
+"""Some rows, and edits of each of them."""
+Sides: TypeAlias = Sequence[tuple[np.ndarray, np.ndarray]]
+"""What a guard compares, (rows, 1) each: its left side and one of its right sides."""
 
 LENGTHS = range(7)
 """The lengths that an array is set to."""
@@ -36,96 +41,78 @@ would be hundreds of calls alike."""
 
 
 class EditGenerator:
-    """Edits of the rows of a judged table, whether those are legal or broken already."""
+    """Edits of rows of a judged table, whether those are legal or broken already.
+
+    A proposal is an array of places in the rows that were asked for, and edits of each of them.
+    """
 
     def __init__(self, judged: Judgement) -> None:
         self.spec: Spec = judged.spec
         self.judged = judged
-        self.view = judged.view
-        self.rows = len(judged.table)
 
-    def modes(self, edits: Iterable[Edit]) -> tuple[int, ...]:
-        """What may follow from some edits: an attribute can stand alone; a letter or slot only
-        shows in what follows.
-        """
-        own = all(what != "" or name in self.spec.parameters for (name, what), _ in edits)
-        return (FOLLOW, HOLD, FREEZE) if own else (FOLLOW, HOLD)
-
-    def edits(self, guard: Guard, row: int) -> Iterator[Sequence[Edit]]:
-        """Edits of one row that may turn what the guard says; equal ones once."""
-        numbers = self._levers(guard, row)
-        seen: set[tuple[Edit, ...]] = set()
+    def turning(self, rows: np.ndarray, guard: Guard) -> Iterator[Proposal]:
+        """Edits of rows that may turn what the guard says."""
+        sides = self._sides(guard, rows)
         for reference in guard.require.refs:
-            for edits in self._of(reference, row, numbers):
-                key = tuple(edits)
-                if key not in seen:
-                    seen.add(key)
-                    yield edits
+            yield from self._of(reference, rows, sides)
 
-    def dropping(self, guard: Guard) -> Iterator[Sequence[Edit]]:
+    def dropping(self, rows: np.ndarray, guard: Guard) -> Iterator[Proposal]:
         """Null pointers in place of what a guard speaks of, and outputs that are not asked for any
         more.
         """
+        every = np.arange(len(rows))
         for name in dict.fromkeys(name for name, _ in guard.require.refs):
             parameter = self.spec.parameters.get(name)
             if parameter is not None and (parameter.is_tensor or parameter.is_array):
-                yield [((name, "null"), 1)]
+                yield every, [((name, "null"), 1)]
                 if parameter.mask is not None:
-                    yield [((name, "null"), 1), *((asked, 0) for asked in parameter.mask.refs)]
+                    asked = [(reference, 0) for reference in parameter.mask.refs]
+                    yield every, [((name, "null"), 1), *asked]
 
-    def any_of(self, references: Iterable[Reference], row: int) -> Iterator[Sequence[Edit]]:
-        """Edits of some names of one row, whatever they lead to."""
+    def towards(self, rows: np.ndarray, references: Iterable[Reference]) -> Iterator[Proposal]:
+        """Edits of some names of rows, whatever they lead to."""
         for reference in references:
-            yield from self._of(reference, row, [])
+            yield from self._of(reference, rows, [])
 
-    def _of(
-        self, reference: Reference, row: int, numbers: list[tuple[int, int]]
-    ) -> Iterator[Sequence[Edit]]:
-        """Edits of one name, none of them to a number that columns could not hold or compute
-        with.
-        """
-        for edits in self._all_of(reference, row, numbers):
-            if all(
-                abs(n) < _FAR
-                for _, value in edits
-                for n in (value if isinstance(value, tuple) else (value,))
-            ):
-                yield edits
-
-    def _all_of(
-        self, reference: Reference, row: int, numbers: list[tuple[int, int]]
-    ) -> Iterator[Sequence[Edit]]:
+    def _of(self, reference: Reference, rows: np.ndarray, sides: Sides) -> Iterator[Proposal]:
         name, what = reference
         kind = self.spec.scope.kind(reference)
-        if kind == "product":
-            yield from (
-                [(reference, vocabulary().index["product"][product])]
-                for product in self.spec.judges
-            )
-        elif kind in ("dtype", "format"):
-            yield from self._words(reference, kind, row)
-        elif what == "null":
-            yield [(reference, 1)]
-        elif what == "len":
-            yield from ([(reference, n)] for n in LENGTHS)
-        elif kind == "bool":
-            yield [(reference, 1 - self._value(reference, row))]
+        if kind in ("dtype", "format"):
+            yield from self._words(reference, kind, rows)
         elif what in ("rank", "shape"):
-            yield from self._shapes(name, row, whole=what == "shape")
+            yield from self._shapes(name, rows, whole=what == "shape")
         elif what in ("lowest", "highest", "numel"):
-            yield from self._parts(name, row, numbers, empty=what == "numel")
+            yield from self._parts(name, rows, sides, empty=what == "numel")
         else:
-            yield from ([(reference, n)] for n in candidates(self._value(reference, row), numbers))
+            yield _proposal(
+                reference, np.arange(len(rows)), self._numbers(reference, kind, rows, sides)
+            )
 
-    def _words(self, reference: Reference, kind: str, row: int) -> Iterator[Sequence[Edit]]:
+    def _numbers(
+        self, reference: Reference, kind: str | None, rows: np.ndarray, sides: Sides
+    ) -> np.ndarray:
+        """(rows, numbers): what a name is set to that is no word, shape or extreme."""
+        known: Sequence[int]
+        if kind == "product":
+            known = [vocabulary().index["product"][product] for product in self.spec.judges]
+        elif reference[1] == "null":
+            known = [1]
+        elif reference[1] == "len":
+            known = LENGTHS
+        else:
+            current = self._column(self.judged.view.get(reference), rows)
+            return 1 - current if kind == "bool" else candidates(current, sides)
+        return np.tile(known, (len(rows), 1))
+
+    def _words(self, reference: Reference, kind: str, rows: np.ndarray) -> Iterator[Proposal]:
         """Another dtype or format, for one tensor, for all, or for all but this one."""
-        current, shared = self._value(reference, row), (kind, "")
+        current, shared = self._column(self.judged.view.get(reference), rows)[:, 0], (kind, "")
         known = {
             n
             for rule in self.spec.rules
             if rule.key == kind
             for guard in rule.guards
-            for n in _numbers(guard)
+            for n in _constants(guard)
         }
         others = [
             n
@@ -133,93 +120,124 @@ class EditGenerator:
             if n not in known and vocabulary().names[kind][n] != "UNDEFINED"
         ]
         step = max(1, len(others) // _OTHER_WORDS)
+        every = np.arange(len(rows))
         for n in [*sorted(known), *others[::step]]:
-            yield [(reference, n)]
-            yield [(shared, n)]
-            if n != current:
-                yield [(shared, n), (reference, current)]
+            yield every, [(reference, n)]
+            yield every, [(shared, n)]
+            changed = np.flatnonzero(current != n)
+            yield changed, [(shared, n), (reference, current[changed])]
 
-    def _shapes(self, name: str, row: int, whole: bool) -> Iterator[Sequence[Edit]]:
+    def _shapes(self, name: str, rows: np.ndarray, whole: bool) -> Iterator[Proposal]:
         column = self.judged.table.columns[name]
         assert isinstance(column, TensorColumn)
-        shape = tuple(column.shape[row, : column.rank[row]].tolist())
-        for rank in RANKS:
-            cut = (
-                shape[len(shape) - rank :]
-                if rank <= len(shape)
-                else (1,) * (rank - len(shape)) + shape
-            )
-            yield [((name, "shape"), cut)]
-            if 0 < rank < len(shape):
-                yield [((name, "shape"), (prod(shape[: len(shape) - rank + 1]), *cut[1:]))]
-        if not whole:
-            for rank in self.spec.parameters[name].shapes:
-                yield [(("rank", ""), rank)]
-                yield [(("rank", ""), rank), ((name, "rank"), len(shape))]
-                yield [((name, "rank"), rank)]
-        else:
-            for i, extent in enumerate(shape):
-                yield from ([((name, ("dim", i)), n)] for n in (extent + 1, extent - 1, extent * 2))
+        for places, shape in _by_size(column.rank[rows], column.shape[rows]):
+            size = shape.shape[1]
+            for rank in RANKS:
+                cut = shape[:, max(0, size - rank) :]
+                cut = np.hstack([np.ones((len(cut), rank - cut.shape[1]), dtype=object), cut])
+                yield _whole(name, places, cut)
+                if 0 < rank < size:
+                    folded = shape[:, : size - rank + 1].prod(axis=1, keepdims=True)
+                    yield _whole(name, places, np.hstack([folded, cut[:, 1:]]))
+            for i in range(size if whole else 0):
+                extent = shape[:, i : i + 1]
+                wanted = np.hstack([extent + 1, extent - 1, extent * 2])
+                yield _proposal((name, ("dim", i)), places, wanted)
+            for rank in () if whole else self.spec.parameters[name].shapes:
+                yield places, [(("rank", ""), rank)]
+                yield places, [(("rank", ""), rank), ((name, "rank"), size)]
+                yield places, [((name, "rank"), rank)]
 
-    def _parts(
-        self, name: str, row: int, numbers: list[tuple[int, int]], empty: bool
-    ) -> Iterator[Sequence[Edit]]:
+    def _parts(self, name: str, rows: np.ndarray, sides: Sides, empty: bool) -> Iterator[Proposal]:
         """The letters, extents or items that an extreme or a number of elements is made of."""
         column = self.judged.table.columns[name]
         parameter = self.spec.parameters[name]
+        tensor = isinstance(column, TensorColumn)
         if isinstance(column, TensorColumn):
-            size, values = int(column.rank[row]), column.shape[row]
-            named: tuple[Any, ...] = parameter.shapes.get(size, ())
+            sizes, values = column.rank, column.shape
         else:
             assert isinstance(column, ArrayColumn)
-            size, values = int(column.length[row]), column.values[row]
-            named = tuple(slot[0] for slot in parameter.items.get(size, ()))
-        for i in range(size):
-            current = int(values[i])
-            wanted = [0, current + 1, -1] if empty else candidates(current, numbers)
-            if i < len(named) and isinstance(named[i], str):
-                yield from ([((named[i], ""), n)] for n in wanted)
-            where = ("dim", i) if isinstance(column, TensorColumn) else i
-            yield from ([((name, where), n)] for n in wanted)
+            sizes, values = column.length, column.values
+        for places, parts in _by_size(sizes[rows], values[rows]):
+            size = parts.shape[1]
+            letters: Sequence[object] = (
+                parameter.shapes.get(size, ())
+                if tensor
+                else [slot[0] for slot in parameter.items.get(size, ())]
+            )
+            own = [(left[places], right[places]) for left, right in sides]
+            for i in range(size):
+                current = parts[:, i : i + 1]
+                zero = 0 * current
+                wanted = (
+                    np.hstack([zero, current + 1, zero - 1]) if empty else candidates(current, own)
+                )
+                if i < len(letters) and isinstance(letter := letters[i], str):
+                    yield _proposal((letter, ""), places, wanted)
+                yield _proposal((name, ("dim", i) if tensor else i), places, wanted)
 
-    def _value(self, reference: Reference, row: int) -> int:
-        return int(np.broadcast_to(np.asarray(self.view.get(reference).data), self.rows)[row])
+    def _column(self, value: Value, rows: np.ndarray) -> np.ndarray:
+        """(rows, 1) numbers of any size: what some rows have of a column."""
+        whole = np.broadcast_to(np.asarray(value.data), len(self.judged.table))
+        return np.asarray(whole[rows, None].astype(object))
 
-    def _levers(self, guard: Guard, row: int) -> list[tuple[int, int]]:
-        """(left side, a right side) of the guard on this row, for numbers."""
+    def _sides(self, guard: Guard, rows: np.ndarray) -> Sides:
+        """(left side, a right side) of the guard on these rows, for numbers."""
         relation = guard.require
         if relation.left.kind != "int":
             return []
-        left = relation.left.read(self.view)
-        pairs = []
-        for right in relation.right:
-            x, y = formulas.over_one_divisor(left, right.read(self.view))
-            pairs.append(
-                tuple(int(np.broadcast_to(np.asarray(side), self.rows)[row]) for side in (x, y))
-            )
-        return pairs  # type: ignore[return-value]
+        left = relation.left.read(self.judged.view)
+        pairs = [
+            formulas.over_one_divisor(left, right.read(self.judged.view))
+            for right in relation.right
+        ]
+        return [(self._column(Value(x), rows), self._column(Value(y), rows)) for x, y in pairs]
 
 
-def _numbers(guard: Guard) -> list[int]:
+def _by_size(sizes: np.ndarray, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The rows of each size, and their values, (rows, size), as numbers of any size."""
+    for size in np.unique(sizes):
+        places = np.flatnonzero(sizes == size)
+        yield places, values[places, :size].astype(object)
+
+
+def _proposal(reference: Reference, places: np.ndarray, wanted: np.ndarray) -> Proposal:
+    """Each of the wanted numbers, (places, numbers), in place of one name."""
+    near = np.abs(wanted) < _FAR
+    return places[np.nonzero(near)[0]], [(reference, wanted[near])]
+
+
+def _whole(name: str, places: np.ndarray, shapes: np.ndarray) -> Proposal:
+    """One whole shape per place, (places, rank)."""
+    near = (np.abs(shapes) < _FAR).all(axis=1)
+    return places[near], [((name, "shape"), shapes[near])]
+
+
+def _constants(guard: Guard) -> list[int]:
     """The constants that a guard compares with."""
     constants = [right.read(NOTHING) for right in guard.require.right if not right.refs]
     return [int(np.asarray(value.data).reshape(-1)[0]) for value in constants]
 
 
-def candidates(current: int, numbers: list[tuple[int, int]]) -> list[int]:
-    """Numbers near enough to tip a comparison of ``left`` with ``right`` when ``current`` is part
-    of either.
+def candidates(current: np.ndarray, sides: Sides) -> np.ndarray:
+    """(rows, numbers) object: numbers near enough to tip a comparison of ``left`` with ``right``
+    when ``current`` is part of either, all of them (rows, 1); the nearest first, and a number that
+    is no edit in place of equal ones.
     """
-    near = {current + 1, current - 1, 0, -1, 2 * current}
-    for left, right in numbers:
+    few = np.arange(-2, 3).astype(object)
+    near = [current + 1, current - 1, 0 * current, 0 * current - 1, 2 * current]
+    for left, right in sides:
         gap = right - left
-        for d in (-2, -1, 0, 1, 2):
-            near |= {right + d, left + d, current + gap // 2 + d}
-            near |= {current + times * gap + d for times in (-2, -1, 1, 2)}
-            if left not in (0, 1):
-                near.add(current * (right + d) // left)
-    near.discard(current)
-    return sorted(near, key=lambda n: (abs(n - current), n))
+        near += [right + few, left + few, current + gap // 2 + few]
+        near += [current + times * gap + few for times in (-2, -1, 1, 2)]
+        scalable = (left != 0) & (left != 1)
+        near.append(
+            np.where(scalable, current * (right + few) // np.where(scalable, left, 1), current)
+        )
+    step = np.hstack(near) - current
+    rank = np.sort(2 * np.abs(step) + (step > 0), axis=1)
+    known = np.hstack([rank[:, :1] == 0, (rank[:, 1:] == rank[:, :-1]) | (rank[:, 1:] == 0)])
+    return np.where(known, _FAR, current + np.where(rank % 2, rank // 2, -(rank // 2)))
 
 
 def distance(guard: Guard, view: View, rows: int) -> np.ndarray:

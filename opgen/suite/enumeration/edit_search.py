@@ -7,7 +7,7 @@ its last edit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -16,32 +16,19 @@ import numpy as np
 
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language import terms
-from opgen.spec.language.terms import Reference
 from opgen.spec.rules import Guard, Rule, true_where
-from opgen.suite.enumeration.edit_generator import EditGenerator
+from opgen.suite.enumeration.edit_generator import EditGenerator, Proposal
 from opgen.suite.enumeration.edited_calls import LAST_RESORT, EditedCalls, weight_of
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
 from opgen.suite.planning.call_builder import CallBuilder
 from opgen.suite.planning.compiled_plan import CompiledPlan
-from opgen.suite.planning.edits import MOST_EDITS, Edit, EditCollector, one_left_out
+from opgen.suite.planning.edits import FOLLOW, FREEZE, HOLD, MOST_EDITS, NO_EDIT, EditTable
 from opgen.suite.planning.overlay import Overlay
 
-Start: TypeAlias = tuple[int, Callable[[EditGenerator, int], Iterable[Sequence[Edit]]]]
-"""An edited call, and what may be edited in it next."""
-
-
-def _turning(guard: Guard, generator: EditGenerator, row: int) -> Iterable[Sequence[Edit]]:
-    return generator.edits(guard, row)
-
-
-def _dropping(guard: Guard, generator: EditGenerator, row: int) -> Iterable[Sequence[Edit]]:
-    return generator.dropping(guard)
-
-
-def _towards(
-    references: Sequence[Reference], generator: EditGenerator, row: int
-) -> Iterable[Sequence[Edit]]:
-    return generator.any_of(references, row)
+Step: TypeAlias = Callable[[EditGenerator, np.ndarray], Iterable[Proposal]]
+"""What may be edited next in some rows."""
+_MODES = 4
+"""What follows from an edit: the mode of the row that is edited, and each of the three."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +56,9 @@ class EditSearch:
         self.compiled = compiled
         self.valid = valid
         self.bases = bases
-        self.collected = EditCollector()
-        nothing = valid.judged.take(np.zeros(0, dtype=np.int64))
-        self.edited = EditedCalls(nothing, self.collected.table())
+        nothing = np.zeros(0, dtype=np.int64)
+        self.edits = EditTable.unedited(0)
+        self.edited = EditedCalls(valid.judged.take(nothing), self.edits)
         self.guards = [
             (r, g) for r, rule in enumerate(self.spec.rules) for g in range(len(rule.guards))
         ]
@@ -92,46 +79,51 @@ class EditSearch:
     def edit_valid(self) -> None:
         """The first round: edits of valid calls for every guard that applies to one."""
         judged = self.valid.judged
-        generator = EditGenerator(judged)
+        starts: list[tuple[int, Step]] = []
         for number in range(len(self.guards)):
             guard = self.rule(number)[1]
-            for base in self._bases(guard.applies(judged.view, len(judged.table))):
-                for edits in generator.edits(guard, base):
-                    for mode in generator.modes(edits):
-                        self.collected.add(base, edits, mode)
-        self._judge_new()
+            step = partial(EditGenerator.turning, guard=guard)
+            bases = self._bases(guard.applies(judged.view, len(judged.table)))
+            starts += [(base, step) for base in bases]
+        self._edit(starts, EditedCalls(judged, EditTable.unedited(len(judged.table))))
 
     def edit_again(self) -> None:
         """The second round: the best calls that break a rule only with others lose the others."""
-        starts: list[Start] = []
+        steps: list[list[Step]] = [
+            [
+                partial(step, guard=guard)
+                for guard in rule.guards
+                for step in (EditGenerator.turning, EditGenerator.dropping)
+            ]
+            for rule in self.spec.rules
+        ]
+        starts: list[tuple[int, Step]] = []
         for number, (r, _) in enumerate(self.guards):
-            rule = self.rule(number)[0]
-            broken = self.breaking(number) if rule.forbids else np.zeros(0, dtype=np.int64)
+            broken = (
+                self.breaking(number)
+                if self.rule(number)[0].forbids
+                else np.zeros(0, dtype=np.int64)
+            )
             weight = self.side_weight(number, broken)
-            if len(broken) and weight.min() > 0:
+            if weight.min(initial=LAST_RESORT) > 0:
                 for row in self._lightest(broken, weight):
-                    others = [
-                        i for i in np.flatnonzero(self.edited.judged.broken[:, row]) if i != r
-                    ]
-                    guards = [guard for i in others for guard in self.spec.rules[i].guards]
-                    starts += [
-                        (row, partial(step, guard))
-                        for guard in guards
-                        for step in (_turning, _dropping)
-                    ]
-        self._edit(starts)
+                    others = np.flatnonzero(self.edited.judged.broken[:, row])
+                    starts += [(row, step) for i in others if i != r for step in steps[i]]
+        self._edit(starts, self.edited)
 
     def edit_towards(self) -> bool:
         """One more round for rules that nothing breaks yet: what they ask before they apply is made
         true one by one, in calls that may be broken already. False where there is nothing left to
         try.
         """
-        starts: list[Start] = []
+        starts: list[tuple[int, Step]] = []
         for number in range(len(self.guards)):
             rule, guard = self.rule(number)
             if not rule.forbids or unreachable(rule, self.spec) or len(self.breaking(number)):
                 continue
+            turns = partial(EditGenerator.turning, guard=guard)
             asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
+            makes = [partial(EditGenerator.towards, references=term.refs) for term in asked]
             held = np.array(
                 [true_where(term, self.edited.judged.view, len(self.edited)) for term in asked]
             ).reshape(len(asked), len(self.edited))
@@ -143,29 +135,48 @@ class EditSearch:
                 np.arange(len(self.edited)), self.edited.weight, -held.sum(axis=0) - 1.5 * bound
             ):
                 missing = [
-                    term for term, there in zip(asked, held[:, row], strict=True) if not there
+                    step for step, there in zip(makes, held[:, row], strict=True) if not there
                 ]
-                steps = [partial(_towards, term.refs) for term in missing] or [
-                    partial(_turning, guard)
-                ]
-                starts += [(row, step) for step in steps]
-        return self._edit(starts)
+                starts += [(row, step) for step in missing or [turns]]
+        return self._edit(starts, self.edited)
 
-    def _edit(self, starts: list[Start]) -> bool:
-        """Edit calls that came of an earlier round; False where no new call came of it."""
-        rows = np.array(sorted({row for row, _ in starts}), dtype=np.int64)
-        if not len(rows):
+    def _edit(self, starts: Sequence[tuple[int, Step]], calls: EditedCalls) -> bool:
+        """Edit rows of some calls, all that take the same step at once; False where no new call
+        came of it.
+        """
+        if not starts:
             return False
-        generator = EditGenerator(self.edited.judged.take(rows))
-        made, before = self.edited.edits, len(self.edited)
-        for row, step in starts:
-            base, mode = int(made.base[row]), int(made.mode[row])
-            for edits in step(generator, int(np.searchsorted(rows, row))):
-                both = [*made.of(row), *edits]
-                for follows in dict.fromkeys((mode, *generator.modes(both))):
-                    self.collected.add(base, both, follows)
-        self._judge_new()
+        rows, place = np.unique([row for row, _ in starts], return_inverse=True)
+        generator = EditGenerator(calls.judged.take(rows))
+        alike: dict[Step, list[int]] = {}
+        for i, (_, step) in enumerate(starts):
+            alike.setdefault(step, []).append(i)
+        start, changes = [], []
+        for step, members in alike.items():
+            own = np.array(members)
+            for places, edits in step(generator, place[own]):
+                if len(edits) <= MOST_EDITS:
+                    start.append(own[places])
+                    changes.append(self.edits.numbered(edits, len(places)))
+        order = np.argsort(np.concatenate(start), kind="stable")
+        row = rows[place[np.concatenate(start)[order]]]
+        both = np.concatenate([calls.edits.changes[row], np.concatenate(changes)[order]], axis=1)
+        before = len(self.edited)
+        self._add(
+            calls.edits.base[row].repeat(_MODES),
+            self._modes(calls.edits.mode[row], both).ravel(),
+            both.repeat(_MODES, axis=0),
+        )
         return len(self.edited) > before
+
+    def _modes(self, mode: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """(rows, modes): what may follow from some edits beside what did: an attribute can stand
+        alone; a letter or slot only shows in what follows.
+        """
+        own = [what != "" or name in self.spec.parameters for name, what in self.edits.targets]
+        alone = np.array([*own, True])[changes[..., 0]].all(axis=1)
+        follow, hold = np.full(len(mode), FOLLOW), np.full(len(mode), HOLD)
+        return np.stack([mode, follow, hold, np.where(alone, FREEZE, mode)], axis=1)
 
     def _bases(self, usable: np.ndarray) -> list[int]:
         """The cheapest of the usable valid rows of each product, spread a little."""
@@ -189,16 +200,17 @@ class EditSearch:
             int(row) for product in np.unique(products) for row in ordered[products == product][:2]
         ]
 
-    def _judge_new(self) -> None:
-        new = self.collected.table(len(self.edited))
-        if not len(new):
-            return
-        valid = self.valid
-        builder = self.compiled.builder(
-            valid.levels[new.base], Overlay(new.columns(), valid.builder, new.base, new.mode)
-        )
-        judged = Judgement.concatenate([self.edited.judged, judge(self.spec, builder.table())])
-        self.edited = EditedCalls(judged, self.collected.table())
+    def _add(self, base: np.ndarray, mode: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """Make and judge edited calls; the row of each, -1 where it has no edits, or too many."""
+        places = self.edits.add(base, mode, changes)
+        new = len(self.edited)
+        if len(self.edits) > new:
+            base, mode = self.edits.base[new:], self.edits.mode[new:]
+            overlay = Overlay(self.edits.columns(new), self.valid.builder, base, mode)
+            table = self.compiled.builder(self.valid.levels[base], overlay).table()
+            judged = Judgement.concatenate([self.edited.judged, judge(self.spec, table)])
+            self.edited = EditedCalls(judged, self.edits)
+        return places
 
     # what came of them ----------------------------------------------------------------------------
     def breaking(self, number: int) -> np.ndarray:
@@ -219,41 +231,35 @@ class EditSearch:
         fit = self.edited.possible[rows]
         return np.asarray(others + LAST_RESORT * ((others > 0) & ~fit & fit.any()))
 
-    def parts(self, row: int) -> Iterator[tuple[int, list[Edit], int]]:
-        """(base, edits, mode) of the calls between a legal call and one that came of several
-        edits.
-        """
-        made = self.edited.edits
-        for edits in one_left_out(made.of(row)):
-            yield int(made.base[row]), edits, int(made.mode[row])
-
-    def nearest(self, rows: Iterable[int]) -> dict[int, int]:
+    def nearest(self, invalid: Iterable[int]) -> dict[int, int]:
         """Row -> a legal row with one edit less, where there is one: nearer than the call that all
         edits started from.
         """
-        asked = {row: [self.collected.add(*part) for part in self.parts(row)] for row in rows}
-        self._judge_new()
-        valid = {row: [p for p in places if self.edited.valid[p]] for row, places in asked.items()}
-        return {
-            row: min(places, key=lambda p: self.edited.size[p])
-            for row, places in valid.items()
-            if places
-        }
+        rows = np.array(list(invalid), dtype=np.int64)
+        parts = (
+            self.edits.changes[rows].repeat(MOST_EDITS, axis=0).reshape(-1, *2 * [MOST_EDITS], 2)
+        )
+        parts[:, range(MOST_EDITS), range(MOST_EDITS)] = NO_EDIT
+        base, mode = (
+            column[rows].repeat(MOST_EDITS) for column in (self.edits.base, self.edits.mode)
+        )
+        places = self._add(base, mode, parts.reshape(-1, MOST_EDITS, 2))
+        places = places.reshape(-1, MOST_EDITS)
+        size = np.where((places >= 0) & self.edited.valid[places], self.edited.size[places], np.inf)
+        best = places[np.arange(len(rows)), size.argmin(axis=1)]
+        near = size.min(axis=1) < np.inf
+        return dict(zip(rows[near].tolist(), best[near].tolist(), strict=True))
 
     def merged(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """(one row, another) -> the row with the edits of both, on the base and with the mode of
         the first.
         """
-        made = self.edited.edits
-        asked = {
-            (a, b): self.collected.add(
-                int(made.base[a]), [*made.of(a), *made.of(b)], int(made.mode[a])
-            )
-            for a, b in pairs
-        }
-        self._judge_new()
+        asked = list(pairs)
+        first, second = np.array(asked, dtype=np.int64).reshape(-1, 2).T
+        both = np.concatenate([self.edits.changes[first], self.edits.changes[second]], axis=1)
+        places = self._add(self.edits.base[first], self.edits.mode[first], both).tolist()
         return {
             pair: place
-            for pair, place in asked.items()
+            for pair, place in zip(asked, places, strict=True)
             if place >= 0 and self.edited.representable[place]
         }

@@ -30,7 +30,7 @@ class EditedCalls:
     edits: EditTable
 
     def __len__(self) -> int:
-        return len(self.edits)
+        return len(self.judged.table)
 
     def product(self, row: int) -> int:
         """The product of a row."""

@@ -35,7 +35,7 @@ def violations(search: EditSearch, number: int, most: int) -> list[int]:
     kept = spared | ~np.isin(products, products[spared])
     rows, weight = rows[kept], weight[kept]
     away = distance(guard, search.edited.judged.view, len(search.edited))[rows]
-    edits = (search.edited.edits.target[rows] >= 0).sum(axis=1)
+    edits = (search.edited.edits.changes[rows, :, 0] >= 0).sum(axis=1)
     moved = products[kept] != search.valid.judged.table.product[search.edited.edits.base[rows]]
     keys = (np.abs(away), edits, _strangers(search, number, rows), weight, moved, weight > 0)
     order = np.lexsort((search.edited.size[rows], *keys))

@@ -6,122 +6,114 @@ Nothing here says what an edited call is worth; the oracle labels it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
+from opgen.calls.factorize import factorize_rows
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
 
-Edit: TypeAlias = tuple[Reference, "int | tuple[int, ...]"]
-"""A name, one extent, item or attribute, and its new value; a whole shape is a tuple."""
+Edit: TypeAlias = tuple[Reference, "np.ndarray | int"]
+"""A name, one extent, item or attribute, and its new values, (rows,); those of a whole shape are
+its extents, (rows, rank).
+"""
 MOST_EDITS = 4
 """Names that are edited in one call, at most."""
 FOLLOW, HOLD, FREEZE = 0, 1, 2
 """What else an edit changes: all that follows from it; the same, but a plan's own terms stand;
 nothing."""
+NO_EDIT = (-1, 0)
+"""Where a row edits no more names, in :class:`EditTable`."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class EditTable:
-    """``base`` is the legal row that each row starts from, ``mode`` says what follows.
+    """Edited calls, equal ones once.
 
-    ``target`` and ``value`` are (rows, :data:`MOST_EDITS`): positions in ``targets``, -1 for none,
-    and the new values; for a whole shape the value is a position in ``shapes``.
+    ``base`` is the legal row that each row starts from, ``mode`` says what follows. ``changes``,
+    (rows, :data:`MOST_EDITS`, 2), are positions in ``targets``, -1 for none, and the new values;
+    for a whole shape the value is a position in ``shapes``. The edits of a row stand first.
     """
 
     base: np.ndarray
     mode: np.ndarray
-    target: np.ndarray
-    value: np.ndarray
-    targets: Sequence[Reference]
-    shapes: Sequence[tuple[int, ...]]
+    changes: np.ndarray
+    targets: dict[Reference, int] = field(default_factory=dict)
+    shapes: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    @classmethod
+    def unedited(cls, rows: int) -> EditTable:
+        """Legal rows in which nothing is edited yet."""
+        base = np.arange(rows)
+        return cls(base, np.full(rows, FOLLOW), np.tile(NO_EDIT, (rows, MOST_EDITS, 1)))
 
     def __len__(self) -> int:
         return len(self.base)
 
     def key(self, row: int) -> tuple[int, ...]:
         """What a row edits, and to which values."""
-        return (*self.target[row].tolist(), *self.value[row].tolist())
+        return tuple(self.changes[row].ravel().tolist())
 
-    def of(self, row: int) -> list[Edit]:
-        """The edits of a row, in the order in which they were made."""
-        edits: list[Edit] = []
-        for target, value in zip(self.target[row].tolist(), self.value[row].tolist(), strict=True):
-            if target >= 0:
-                reference = self.targets[target]
-                edits.append((reference, self.shapes[value] if reference[1] == "shape" else value))
-        return edits
+    def numbered(self, edits: Sequence[Edit], rows: int) -> np.ndarray:
+        """Edits of some rows, at most :data:`MOST_EDITS` of each, like ``changes``."""
+        changes = np.tile(NO_EDIT, (rows, MOST_EDITS, 1))
+        for i, (reference, value) in enumerate(edits):
+            changes[:, i, 0] = self.targets.setdefault(reference, len(self.targets))
+            changes[:, i, 1] = (
+                [
+                    self.shapes.setdefault(tuple(shape), len(self.shapes))
+                    for shape in np.asarray(value).tolist()
+                ]
+                if reference[1] == "shape"
+                else value
+            )
+        return changes
 
-    def columns(self) -> dict[Reference, Value]:
-        """One partly bound column per edited name."""
+    def add(self, base: np.ndarray, mode: np.ndarray, changes: np.ndarray) -> np.ndarray:
+        """Propose edits, (rows, any number, 2), and say where they stand; a name that is edited
+        twice has the later value. -1: none, or too many.
+        """
+        edits, count = _latest(changes)
+        fits = (count > 0) & (count <= MOST_EDITS)
+        all_bases, all_modes = np.append(self.base, base[fits]), np.append(self.mode, mode[fits])
+        all_changes = np.concatenate([self.changes, edits[fits]])
+        rows = np.column_stack([all_bases, all_modes, all_changes.reshape(-1, 2 * MOST_EDITS)])
+        places, first = factorize_rows(rows)
+        added = np.full(len(base), -1)
+        added[fits] = places[len(self) :]
+        self.base, self.mode, self.changes = all_bases[first], all_modes[first], all_changes[first]
+        return added
+
+    def columns(self, start: int) -> dict[Reference, Value]:
+        """One partly bound column per name for the rows from ``start`` on."""
         columns: dict[Reference, Value] = {}
-        for i, reference in enumerate(self.targets):
-            places = self.target == i
-            here = places.any(axis=1)
-            value = np.where(places, self.value, 0).sum(axis=1)
+        for reference, number in self.targets.items():
+            places = self.changes[start:, :, 0] == number
+            value = np.where(places, self.changes[start:, :, 1], 0).sum(axis=1)
             columns[reference] = Value(
-                self._shapes(here, value) if reference[1] == "shape" else value, here
+                self._shapes(value) if reference[1] == "shape" else value, places.any(axis=1)
             )
         return columns
 
-    def _shapes(self, here: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        width = max([len(shape) for shape in self.shapes] + [1])
-        ranks = np.array([len(shape) for shape in self.shapes] or [0], dtype=np.int64)
-        extents = np.array(
-            [[*shape, *[1] * (width - len(shape))] for shape in self.shapes] or [[1]],
-            dtype=np.int64,
-        )
-        picked = np.where(here, value, 0)
-        return ranks[picked], extents[picked]
+    def _shapes(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ranks = np.array([len(shape) for shape in self.shapes])
+        width = max(1, *ranks)
+        extents = np.array([[*shape, *[1] * (width - len(shape))] for shape in self.shapes])
+        return ranks[numbers], extents[numbers]
 
 
-@dataclass
-class EditCollector:
-    """Edits row by row, equal ones once; :meth:`table` has them as columns."""
-
-    targets: dict[Reference, int] = field(default_factory=dict)
-    shapes: dict[tuple[int, ...], int] = field(default_factory=dict)
-    rows: dict[tuple[int, ...], int] = field(default_factory=dict)
-
-    def add(self, base: int, edits: Sequence[Edit], mode: int) -> int:
-        """Propose some edits of one row and say where; a name that is edited twice has the later
-        value. -1: too many edits.
-        """
-        last = dict(edits)
-        if not 0 < len(last) <= MOST_EDITS:
-            return -1
-        flat: list[int] = []
-        for reference, value in last.items():
-            number = (
-                self.shapes.setdefault(value, len(self.shapes))
-                if isinstance(value, tuple)
-                else value
-            )
-            flat += [self.targets.setdefault(reference, len(self.targets)), number]
-        flat += [-1, 0] * (MOST_EDITS - len(last))
-        return self.rows.setdefault((base, mode, *flat), len(self.rows))
-
-    def table(self, start: int = 0) -> EditTable:
-        """The edits from row ``start`` on."""
-        rows = list(self.rows)[start:]
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 2 + 2 * MOST_EDITS)
-        return EditTable(
-            columns[:, 0],
-            columns[:, 1],
-            columns[:, 2::2],
-            columns[:, 3::2],
-            list(self.targets),
-            list(self.shapes),
-        )
-
-
-def one_left_out(edits: Sequence[Edit]) -> Iterator[list[Edit]]:
-    """Every edit of several without one of the others: the calls that lie between a legal call and
-    a broken one.
+def _latest(changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every name once, at its first place with its last value, as wide as an EditTable; and how
+    many names each row has, (rows,).
     """
-    if len(edits) > 1:
-        for left_out in range(len(edits)):
-            yield [edit for i, edit in enumerate(edits) if i != left_out]
+    target, width = changes[..., 0], changes.shape[1]
+    same = target[:, :, None] == target[:, None, :]
+    first = (target >= 0) & (same.argmax(axis=2) == np.arange(width))
+    last = width - 1 - same[:, :, ::-1].argmax(axis=2)
+    value = np.take_along_axis(changes[..., 1], last, axis=1)
+    edits = np.where(first[..., None], np.stack([target, value], axis=2), NO_EDIT)
+    order = np.argsort(~first, axis=1, kind="stable")[:, :MOST_EDITS]
+    return np.take_along_axis(edits, order[..., None], axis=1), first.sum(axis=1)
