@@ -16,7 +16,7 @@ from opgen.oracle import callfiles
 from opgen.spec import specfile
 from opgen.spec.parameter_keys import KEYS
 from opgen.spec.spec_form import WITHOUT_CODE, ParameterForm, SpecForm
-from opgen.suite.planning.derive import SHARED
+from opgen.suite.planning.overlay import SHARED
 from opgen.suite.planning.plan_form import (
     GROUP_KEYS,
     HANDWRITTEN_KEYS,

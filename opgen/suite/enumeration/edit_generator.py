@@ -13,15 +13,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.calls.table import ArrayColumn, TensorColumn
+from opgen.calls.table import Column, ScalarColumn, TensorColumn
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import formulas
 from opgen.spec.language.expressions import NOTHING
-from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference, View
 from opgen.spec.rules import Guard
-from opgen.spec.spec import Spec
 from opgen.suite.planning.edits import Edit
 
 Proposal: TypeAlias = tuple[np.ndarray, Sequence[Edit]]
@@ -33,7 +31,7 @@ LENGTHS = range(7)
 """The lengths that an array is set to."""
 RANKS = range(10)
 """The ranks that a tensor is set to."""
-_FAR = 2**62
+FAR = 2**62
 """Numbers from here on are no edit: columns compute with them, and must not leave int64."""
 _OTHER_WORDS = 3
 """About how many dtypes or formats a tensor is set to beside those of its own rules: every one
@@ -47,14 +45,13 @@ class EditGenerator:
     """
 
     def __init__(self, judged: Judgement) -> None:
-        self.spec: Spec = judged.spec
+        self.spec = judged.spec
         self.judged = judged
 
     def turning(self, rows: np.ndarray, guard: Guard) -> Iterator[Proposal]:
         """Edits of rows that may turn what the guard says."""
-        sides = self._sides(guard, rows)
         for reference in guard.require.refs:
-            yield from self._of(reference, rows, sides)
+            yield from self._of(reference, rows, guard)
 
     def dropping(self, rows: np.ndarray, guard: Guard) -> Iterator[Proposal]:
         """Null pointers in place of what a guard speaks of, and outputs that are not asked for any
@@ -72,41 +69,37 @@ class EditGenerator:
     def towards(self, rows: np.ndarray, references: Iterable[Reference]) -> Iterator[Proposal]:
         """Edits of some names of rows, whatever they lead to."""
         for reference in references:
-            yield from self._of(reference, rows, [])
+            yield from self._of(reference, rows, None)
 
-    def _of(self, reference: Reference, rows: np.ndarray, sides: Sides) -> Iterator[Proposal]:
+    def _of(
+        self, reference: Reference, rows: np.ndarray, guard: Guard | None
+    ) -> Iterator[Proposal]:
         name, what = reference
         kind = self.spec.scope.kind(reference)
-        if kind in ("dtype", "format"):
+        every = np.arange(len(rows))
+        if kind == "product":
+            known = vocabulary().index["product"]
+            yield from ((every, [(reference, known[product])]) for product in self.spec.judges)
+        elif kind in ("dtype", "format"):
             yield from self._words(reference, kind, rows)
+        elif what == "null":
+            yield every, [(reference, 1)]
+        elif what == "len":
+            yield from ((every, [(reference, n)]) for n in LENGTHS)
         elif what in ("rank", "shape"):
             yield from self._shapes(name, rows, whole=what == "shape")
         elif what in ("lowest", "highest", "numel"):
-            yield from self._parts(name, rows, sides, empty=what == "numel")
+            yield from self._parts(name, rows, guard, empty=what == "numel")
         else:
+            current = self._column(self.judged.view.get(reference).data, rows)
+            sides = self._sides(guard, rows)
             yield _proposal(
-                reference, np.arange(len(rows)), self._numbers(reference, kind, rows, sides)
+                reference, every, 1 - current if kind == "bool" else candidates(current, sides)
             )
-
-    def _numbers(
-        self, reference: Reference, kind: str | None, rows: np.ndarray, sides: Sides
-    ) -> np.ndarray:
-        """(rows, numbers): what a name is set to that is no word, shape or extreme."""
-        known: Sequence[int]
-        if kind == "product":
-            known = [vocabulary().index["product"][product] for product in self.spec.judges]
-        elif reference[1] == "null":
-            known = [1]
-        elif reference[1] == "len":
-            known = LENGTHS
-        else:
-            current = self._column(self.judged.view.get(reference), rows)
-            return 1 - current if kind == "bool" else candidates(current, sides)
-        return np.tile(known, (len(rows), 1))
 
     def _words(self, reference: Reference, kind: str, rows: np.ndarray) -> Iterator[Proposal]:
         """Another dtype or format, for one tensor, for all, or for all but this one."""
-        current, shared = self._column(self.judged.view.get(reference), rows)[:, 0], (kind, "")
+        current, shared = self._column(self.judged.view.get(reference).data, rows)[:, 0], (kind, "")
         known = {
             n
             for rule in self.spec.rules
@@ -128,9 +121,7 @@ class EditGenerator:
             yield changed, [(shared, n), (reference, current[changed])]
 
     def _shapes(self, name: str, rows: np.ndarray, whole: bool) -> Iterator[Proposal]:
-        column = self.judged.table.columns[name]
-        assert isinstance(column, TensorColumn)
-        for places, shape in _by_size(column.rank[rows], column.shape[rows]):
+        for places, shape in _by_size(self.judged.table.columns[name], rows):
             size = shape.shape[1]
             for rank in RANKS:
                 cut = shape[:, max(0, size - rank) :]
@@ -148,68 +139,70 @@ class EditGenerator:
                 yield places, [(("rank", ""), rank), ((name, "rank"), size)]
                 yield places, [((name, "rank"), rank)]
 
-    def _parts(self, name: str, rows: np.ndarray, sides: Sides, empty: bool) -> Iterator[Proposal]:
+    def _parts(
+        self, name: str, rows: np.ndarray, guard: Guard | None, empty: bool
+    ) -> Iterator[Proposal]:
         """The letters, extents or items that an extreme or a number of elements is made of."""
-        column = self.judged.table.columns[name]
         parameter = self.spec.parameters[name]
-        tensor = isinstance(column, TensorColumn)
-        if isinstance(column, TensorColumn):
-            sizes, values = column.rank, column.shape
-        else:
-            assert isinstance(column, ArrayColumn)
-            sizes, values = column.length, column.values
-        for places, parts in _by_size(sizes[rows], values[rows]):
-            size = parts.shape[1]
+        for places, parts in _by_size(self.judged.table.columns[name], rows):
+            size, sides = parts.shape[1], self._sides(guard, rows[places])
             letters: Sequence[object] = (
                 parameter.shapes.get(size, ())
-                if tensor
+                if parameter.is_tensor
                 else [slot[0] for slot in parameter.items.get(size, ())]
             )
-            own = [(left[places], right[places]) for left, right in sides]
             for i in range(size):
                 current = parts[:, i : i + 1]
-                zero = 0 * current
                 wanted = (
-                    np.hstack([zero, current + 1, zero - 1]) if empty else candidates(current, own)
+                    np.hstack([0 * current, current + 1, 0 * current - 1])
+                    if empty
+                    else candidates(current, sides)
                 )
                 if i < len(letters) and isinstance(letter := letters[i], str):
                     yield _proposal((letter, ""), places, wanted)
-                yield _proposal((name, ("dim", i) if tensor else i), places, wanted)
+                yield _proposal((name, ("dim", i) if parameter.is_tensor else i), places, wanted)
 
-    def _column(self, value: Value, rows: np.ndarray) -> np.ndarray:
+    def _column(self, data: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """(rows, 1) numbers of any size: what some rows have of a column."""
-        whole = np.broadcast_to(np.asarray(value.data), len(self.judged.table))
+        whole = np.broadcast_to(np.asarray(data), len(self.judged.table))
         return np.asarray(whole[rows, None].astype(object))
 
-    def _sides(self, guard: Guard, rows: np.ndarray) -> Sides:
+    def _sides(self, guard: Guard | None, rows: np.ndarray) -> Sides:
         """(left side, a right side) of the guard on these rows, for numbers."""
-        relation = guard.require
-        if relation.left.kind != "int":
+        if guard is None or guard.require.left.kind != "int":
             return []
-        left = relation.left.read(self.judged.view)
+        left = guard.require.left.read(self.judged.view)
         pairs = [
             formulas.over_one_divisor(left, right.read(self.judged.view))
-            for right in relation.right
+            for right in guard.require.right
         ]
-        return [(self._column(Value(x), rows), self._column(Value(y), rows)) for x, y in pairs]
+        return [(self._column(x, rows), self._column(y, rows)) for x, y in pairs]
 
 
-def _by_size(sizes: np.ndarray, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The rows of each size, and their values, (rows, size), as numbers of any size."""
-    for size in np.unique(sizes):
-        places = np.flatnonzero(sizes == size)
-        yield places, values[places, :size].astype(object)
+def _by_size(column: Column, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The rows of each rank or length, and their extents or items, (rows, size), as numbers of any
+    size.
+    """
+    assert not isinstance(column, ScalarColumn)
+    sizes, values = (
+        (column.rank, column.shape)
+        if isinstance(column, TensorColumn)
+        else (column.length, column.values)
+    )
+    for size in np.unique(sizes[rows]):
+        places = np.flatnonzero(sizes[rows] == size)
+        yield places, values[rows[places], :size].astype(object)
 
 
 def _proposal(reference: Reference, places: np.ndarray, wanted: np.ndarray) -> Proposal:
     """Each of the wanted numbers, (places, numbers), in place of one name."""
-    near = np.abs(wanted) < _FAR
+    near = np.abs(wanted) < FAR
     return places[np.nonzero(near)[0]], [(reference, wanted[near])]
 
 
 def _whole(name: str, places: np.ndarray, shapes: np.ndarray) -> Proposal:
     """One whole shape per place, (places, rank)."""
-    near = (np.abs(shapes) < _FAR).all(axis=1)
+    near = (np.abs(shapes) < FAR).all(axis=1)
     return places[near], [((name, "shape"), shapes[near])]
 
 
@@ -237,7 +230,7 @@ def candidates(current: np.ndarray, sides: Sides) -> np.ndarray:
     step = np.hstack(near) - current
     rank = np.sort(2 * np.abs(step) + (step > 0), axis=1)
     known = np.hstack([rank[:, :1] == 0, (rank[:, 1:] == rank[:, :-1]) | (rank[:, 1:] == 0)])
-    return np.where(known, _FAR, current + np.where(rank % 2, rank // 2, -(rank // 2)))
+    return np.where(known, FAR, current + np.where(rank % 2, rank // 2, -(rank // 2)))
 
 
 def distance(guard: Guard, view: View, rows: int) -> np.ndarray:

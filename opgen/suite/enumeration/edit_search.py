@@ -16,7 +16,7 @@ import numpy as np
 
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language import terms
-from opgen.spec.rules import Guard, Rule, true_where
+from opgen.spec.rules import Guard, true_where
 from opgen.suite.enumeration.edit_generator import EditGenerator, Proposal
 from opgen.suite.enumeration.edited_calls import LAST_RESORT, EditedCalls, weight_of
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
@@ -60,7 +60,7 @@ class EditSearch:
         self.edits = EditTable.unedited(0)
         self.edited = EditedCalls(valid.judged.take(nothing), self.edits)
         self.guards = [
-            (r, g) for r, rule in enumerate(self.spec.rules) for g in range(len(rule.guards))
+            (r, guard) for r, rule in enumerate(self.spec.rules) for guard in rule.guards
         ]
 
     def run(self) -> None:
@@ -71,17 +71,12 @@ class EditSearch:
             if not self.edit_towards():
                 break
 
-    def rule(self, number: int) -> tuple[Rule, Guard]:
-        r, g = self.guards[number]
-        return self.spec.rules[r], self.spec.rules[r].guards[g]
-
     # rounds ---------------------------------------------------------------------------------------
     def edit_valid(self) -> None:
         """The first round: edits of valid calls for every guard that applies to one."""
         judged = self.valid.judged
         starts: list[tuple[int, Step]] = []
-        for number in range(len(self.guards)):
-            guard = self.rule(number)[1]
+        for _, guard in self.guards:
             step = partial(EditGenerator.turning, guard=guard)
             bases = self._bases(guard.applies(judged.view, len(judged.table)))
             starts += [(base, step) for base in bases]
@@ -98,14 +93,10 @@ class EditSearch:
             for rule in self.spec.rules
         ]
         starts: list[tuple[int, Step]] = []
-        for number, (r, _) in enumerate(self.guards):
-            broken = (
-                self.breaking(number)
-                if self.rule(number)[0].forbids
-                else np.zeros(0, dtype=np.int64)
-            )
-            weight = self.side_weight(number, broken)
-            if weight.min(initial=LAST_RESORT) > 0:
+        for r, guard in self.guards:
+            broken = self.breaking(r, guard)
+            weight = self.side_weight(r, broken)
+            if self.spec.rules[r].forbids and weight.min(initial=LAST_RESORT) > 0:
                 for row in self._lightest(broken, weight):
                     others = np.flatnonzero(self.edited.judged.broken[:, row])
                     starts += [(row, step) for i in others if i != r for step in steps[i]]
@@ -117,26 +108,22 @@ class EditSearch:
         try.
         """
         starts: list[tuple[int, Step]] = []
-        for number in range(len(self.guards)):
-            rule, guard = self.rule(number)
-            if not rule.forbids or unreachable(rule, self.spec) or len(self.breaking(number)):
+        for r, guard in self.guards:
+            rule = self.spec.rules[r]
+            if not rule.forbids or unreachable(rule, self.spec) or len(self.breaking(r, guard)):
                 continue
             turns = partial(EditGenerator.turning, guard=guard)
             asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
             makes = [partial(EditGenerator.towards, references=term.refs) for term in asked]
-            held = np.array(
-                [true_where(term, self.edited.judged.view, len(self.edited)) for term in asked]
-            ).reshape(len(asked), len(self.edited))
+            held = [true_where(term, self.edited.judged.view, len(self.edited)) for term in asked]
             bound = np.broadcast_to(
                 np.asarray(guard.require.read(self.edited.judged.view).bound, dtype=bool),
                 len(self.edited),
             )
             for row in self._lightest(
-                np.arange(len(self.edited)), self.edited.weight, -held.sum(axis=0) - 1.5 * bound
+                np.arange(len(self.edited)), self.edited.weight, -sum(held) - 1.5 * bound
             ):
-                missing = [
-                    step for step, there in zip(makes, held[:, row], strict=True) if not there
-                ]
+                missing = [step for step, holds in zip(makes, held, strict=True) if not holds[row]]
                 starts += [(row, step) for step in missing or [turns]]
         return self._edit(starts, self.edited)
 
@@ -151,7 +138,8 @@ class EditSearch:
         alike: dict[Step, list[int]] = {}
         for i, (_, step) in enumerate(starts):
             alike.setdefault(step, []).append(i)
-        start, changes = [], []
+        start = [np.zeros(0, dtype=np.int64)]
+        changes = [self.edits.numbered((), 0)]
         for step, members in alike.items():
             own = np.array(members)
             for places, edits in step(generator, place[own]):
@@ -213,21 +201,20 @@ class EditSearch:
         return places
 
     # what came of them ----------------------------------------------------------------------------
-    def breaking(self, number: int) -> np.ndarray:
-        """The rows that break one guard."""
-        rule, guard = self.rule(number)
-        broken = self.edited.judged.broken[self.guards[number][0]] & self.edited.representable
+    def breaking(self, r: int, guard: Guard) -> np.ndarray:
+        """The rows that break one guard, of the rule number ``r``."""
+        broken = self.edited.judged.broken[r] & self.edited.representable
         return np.flatnonzero(
             broken
-            if len(rule.guards) == 1
+            if len(self.spec.rules[r].guards) == 1
             else broken & guard.broken(self.edited.judged.view, len(self.edited))
         )
 
-    def side_weight(self, number: int, rows: np.ndarray) -> np.ndarray:
-        """(rows,) int: how much else rows break that break the rule of a guard, 0 where it is
+    def side_weight(self, r: int, rows: np.ndarray) -> np.ndarray:
+        """(rows,) int: how much else rows break that break the rule number ``r``, 0 where it is
         isolated; an extent below 0 counts where others break the rule without one.
         """
-        others = self.edited.weight[rows] - weight_of(self.rule(number)[0])
+        others = self.edited.weight[rows] - weight_of(self.spec.rules[r])
         fit = self.edited.possible[rows]
         return np.asarray(others + LAST_RESORT * ((others > 0) & ~fit & fit.any()))
 

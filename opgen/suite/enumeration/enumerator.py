@@ -220,15 +220,15 @@ def _edited(
     limits: dict[int, list[Aim]] = {}
     broken: dict[int, list[Aim]] = {}
     singles: dict[str, list[int]] = {}
-    for number, (r, _) in enumerate(search.guards):
-        rule, guard = search.rule(number)
+    for r, guard in search.guards:
+        rule = rules[r]
         if tier.limits and guard.require.is_inequality:
-            for row in violations.boundary_calls(search, number, tier.limits):
+            for row in violations.boundary_calls(search, rule, guard, tier.limits):
                 limits.setdefault(row, []).append(Aim("limits", (rule.id,)))
-        for row in violations.list_members(search, number, own_judged) if tier.limits else ():
+        for row in violations.list_members(search, guard, own_judged) if tier.limits else ():
             limits.setdefault(row, []).append(Aim("lists", (rule.id,)))
         if rule.forbids:
-            for row in violations.violations(search, number, tier.invalid):
+            for row in violations.violations(search, r, guard, tier.invalid):
                 others = violations.side_violations(search, row, r)
                 broken.setdefault(row, []).append(Aim("breaks", (rule.id, *others)))
                 singles.setdefault(rule.id, []).append(row)

@@ -18,7 +18,7 @@ from opgen.spec.rules import true_where
 from opgen.suite.planning.call_builder import CallBuilder
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.constraints import RECIPE
-from opgen.suite.planning.derive import SHARED
+from opgen.suite.planning.overlay import SHARED
 from opgen.suite.planning.strides import view_of
 
 MOST_READINGS = 64

@@ -8,7 +8,7 @@ import numpy as np
 
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language.terms import Reference, Term
-from opgen.spec.rules import Rule
+from opgen.spec.rules import Guard, Rule
 from opgen.suite.enumeration.edit_generator import distance
 from opgen.suite.enumeration.edit_search import EditSearch
 from opgen.suite.enumeration.edited_calls import LAST_RESORT
@@ -23,21 +23,22 @@ def side_violations(search: EditSearch, row: int, r: int) -> tuple[str, ...]:
     return tuple(rule.id for i, rule in enumerate(search.spec.rules) if broken[i] and i != r)
 
 
-def violations(search: EditSearch, number: int, most: int) -> list[int]:
-    """Calls that break a guard and as little else as possible: ``most`` per product, both sides of
-    a comparison first; and where none of them is the nearest to the limit, one that is, whatever
-    else it breaks. The last resort only where a product has no other. Of calls that break more,
-    those whose product is edited come last: no device runs them and their nearest valid call.
+def violations(search: EditSearch, r: int, guard: Guard, most: int) -> list[int]:
+    """Calls that break a guard of the rule number ``r``, and as little else as possible: ``most``
+    per product, both sides of a comparison first; and where none of them is the nearest to the
+    limit, one that is, whatever else it breaks. The last resort only where a product has no other.
+    Of calls that break more, those whose product is edited come last: no device runs them and
+    their nearest valid call.
     """
-    rows, guard = search.breaking(number), search.rule(number)[1]
-    weight, products = search.side_weight(number, rows), search.edited.judged.table.product[rows]
+    rows = search.breaking(r, guard)
+    weight, products = search.side_weight(r, rows), search.edited.judged.table.product[rows]
     spared = weight < LAST_RESORT
     kept = spared | ~np.isin(products, products[spared])
     rows, weight = rows[kept], weight[kept]
     away = distance(guard, search.edited.judged.view, len(search.edited))[rows]
     edits = (search.edited.edits.changes[rows, :, 0] >= 0).sum(axis=1)
     moved = products[kept] != search.valid.judged.table.product[search.edited.edits.base[rows]]
-    keys = (np.abs(away), edits, _strangers(search, number, rows), weight, moved, weight > 0)
+    keys = (np.abs(away), edits, _strangers(search, r, rows), weight, moved, weight > 0)
     order = np.lexsort((search.edited.size[rows], *keys))
     chosen = _picked(search, rows, order, np.sign(away), most)
     if chosen and guard.require.is_inequality:
@@ -47,11 +48,11 @@ def violations(search: EditSearch, number: int, most: int) -> list[int]:
     return chosen
 
 
-def _strangers(search: EditSearch, number: int, rows: np.ndarray) -> np.ndarray:
+def _strangers(search: EditSearch, r: int, rows: np.ndarray) -> np.ndarray:
     """(rows,) int: broken rules that neither compare what a rule compares nor are its key of
     another parameter.
     """
-    rule = search.rule(number)[0]
+    rule = search.spec.rules[r]
     own = _compared(rule)
     apart = [
         (other.key is None or other.key != rule.key) and own.isdisjoint(_compared(other))
@@ -64,11 +65,10 @@ def _compared(rule: Rule) -> set[Reference]:
     return {ref for guard in rule.guards for ref in guard.require.refs}
 
 
-def boundary_calls(search: EditSearch, number: int, most: int) -> list[int]:
+def boundary_calls(search: EditSearch, rule: Rule, guard: Guard, most: int) -> list[int]:
     """Legal calls as near to the limit of a guard as edits come, ``most`` per product; those that
     prove nothing last.
     """
-    rule, guard = search.rule(number)
     dull = search.compiled.vacuous(search.edited.judged.view, len(search.edited), rule.id)
     rows = np.flatnonzero(
         search.edited.valid & guard.applies(search.edited.judged.view, len(search.edited))
@@ -79,25 +79,22 @@ def boundary_calls(search: EditSearch, number: int, most: int) -> list[int]:
     return _picked(search, rows, order, np.zeros(len(rows)), most)
 
 
-def list_members(search: EditSearch, number: int, known: Judgement) -> list[int]:
+def list_members(search: EditSearch, guard: Guard, known: Judgement) -> list[int]:
     """Legal calls for the members of a list that no call of ``known`` has, one each."""
-    relation = search.rule(number)[1].require
+    relation = guard.require
     members = []
     for right in (
         relation.right if relation.operator == "in" and relation.left.kind != "shape" else ()
     ):
-        if not (_has(search, relation.left, right, number, known) & known.valid).any():
-            rows = np.flatnonzero(
-                _has(search, relation.left, right, number, search.edited.judged)
-                & search.edited.valid
-            )
+        if not (_has(guard, right, known) & known.valid).any():
+            rows = np.flatnonzero(_has(guard, right, search.edited.judged) & search.edited.valid)
             members += rows[np.lexsort((search.edited.size[rows],))][:1].tolist()
     return members
 
 
-def _has(search: EditSearch, left: Term, right: Term, number: int, judged: Judgement) -> np.ndarray:
-    same = left.read(judged.view).data == right.read(judged.view).data
-    return np.asarray(search.rule(number)[1].applies(judged.view, len(judged.table)) & same)
+def _has(guard: Guard, right: Term, judged: Judgement) -> np.ndarray:
+    same = guard.require.left.read(judged.view).data == right.read(judged.view).data
+    return np.asarray(guard.applies(judged.view, len(judged.table)) & same)
 
 
 def _picked(

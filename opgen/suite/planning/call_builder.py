@@ -23,9 +23,9 @@ from opgen.spec.language.terms import Reference, Term
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Parameter, Spec
 from opgen.suite.planning import strides
-from opgen.suite.planning.derive import SHARED, cut_out, derived, slots
+from opgen.suite.planning.derive import cut_out, derived, slots
 from opgen.suite.planning.edits import FREEZE, HOLD
-from opgen.suite.planning.overlay import Overlay
+from opgen.suite.planning.overlay import SHARED, Overlay
 
 AxisColumn: TypeAlias = "Value | Callable[[CallBuilder], Value]"
 """What an axis sets: a column, or what reads one off a builder where its values are terms."""
@@ -117,7 +117,7 @@ class CallBuilder:
         rank, extents = value.data
         extents = np.broadcast_to(extents, (self.rows, extents.shape[-1])).copy()
         for i in range(extents.shape[1]):
-            edit = self.edits.get((name, ("dim", i)))
+            edit = self.edits.columns.get((name, ("dim", i)))
             if edit is not None:
                 extents[:, i] = np.where(edit.bound & (rank > i), edit.data, extents[:, i])
         return Value((rank, extents), value.bound)

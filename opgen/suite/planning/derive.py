@@ -4,7 +4,7 @@ names, extremes of either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
@@ -14,34 +14,21 @@ from opgen.spec.language.expressions import Asked
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
 from opgen.spec.spec import Parameter, Spec
+from opgen.suite.planning.overlay import SHARED, Overlay, Rows
 
 MAX_ITEMS = 12
 """Items of the longest array that is made; a length that follows from a rank may lie beyond, or
 below 0."""
-SHARED: Mapping[Asked, Reference] = {
-    "dtype": ("dtype", ""),
-    "rank": ("rank", ""),
-    "format": ("format", ""),
-    "view": ("view", ""),
-}
-"""What a plan may choose once for all tensors."""
 _PARTS = ("len", "rank", "numel", "lowest", "highest")
 
 
-class _Edited(Protocol):
-    def get(self, reference: Reference) -> Value | None: ...
-
-
-class Source(Protocol):
+class Source(Rows, Protocol):
     """Where names are read from: a builder."""
-
-    rows: int
 
     @property
     def spec(self) -> Spec: ...
     @property
-    def edits(self) -> _Edited: ...
-    def get(self, reference: Reference) -> Value: ...
+    def edits(self) -> Overlay: ...
     def given(self, reference: Reference) -> bool: ...
 
 
@@ -186,7 +173,7 @@ def slots(builder: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray
                     values[:, i] = np.where(here, builder.get((slot[0], "")).data, values[:, i])
         _fill_unknown(builder, parameter, length, values)
     for i in range(width):
-        item = builder.edits.get((name, i))
+        item = builder.edits.columns.get((name, i))
         if item is not None:
             values[:, i] = np.where(item.bound, item.data, values[:, i])
     return length, values

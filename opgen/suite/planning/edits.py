@@ -73,8 +73,8 @@ class EditTable:
         return changes
 
     def add(self, base: np.ndarray, mode: np.ndarray, changes: np.ndarray) -> np.ndarray:
-        """Propose edits, (rows, any number, 2), and say where they stand; a name that is edited
-        twice has the later value. -1: none, or too many.
+        """Propose edits, as wide as ``changes`` or wider, and say where they stand; a name that is
+        edited twice has the later value. -1: none, or too many.
         """
         edits, count = _latest(changes)
         fits = (count > 0) & (count <= MOST_EDITS)

@@ -11,16 +11,24 @@ from typing import Protocol
 
 import numpy as np
 
+from opgen.spec.language.expressions import Asked
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Reference
 from opgen.spec.spec import Spec
-from opgen.suite.planning.derive import SHARED
+
+SHARED: Mapping[Asked, Reference] = {
+    "dtype": ("dtype", ""),
+    "rank": ("rank", ""),
+    "format": ("format", ""),
+    "view": ("view", ""),
+}
+"""What a plan may choose once for all tensors."""
 
 _NOWHERE = np.zeros(0, dtype=np.int64)
 
 
-class Earlier(Protocol):
-    """Where values come from that an edit does not touch: a builder."""
+class Rows(Protocol):
+    """Rows whose names have values: those of a builder."""
 
     rows: int
 
@@ -36,15 +44,11 @@ class Overlay:
     """
 
     columns: Mapping[Reference, Value] = field(default_factory=lambda: MappingProxyType({}))
-    before: Earlier | None = None
+    before: Rows | None = None
     came_from: np.ndarray = field(default_factory=lambda: _NOWHERE)
     mode: np.ndarray = field(default_factory=lambda: _NOWHERE)
 
-    def get(self, reference: Reference) -> Value | None:
-        """The edit of just this reference."""
-        return self.columns.get(reference)
-
-    def of(self, reference: Reference, spec: Spec, lengths: Earlier) -> Iterator[Value]:
+    def of(self, reference: Reference, spec: Spec, lengths: Rows) -> Iterator[Value]:
         """The edits that say what a reference is: its own, one shared by all tensors, one of a name
         in the same slot of an array, whose length is one of ``lengths``.
         """
@@ -59,7 +63,7 @@ class Overlay:
         if what == "" and self.columns:
             yield from self._of_slot(name, spec, lengths)
 
-    def _of_slot(self, name: str, spec: Spec, lengths: Earlier) -> Iterator[Value]:
+    def _of_slot(self, name: str, spec: Spec, lengths: Rows) -> Iterator[Value]:
         for parameter in spec.parameters.values():
             for size, names in parameter.items.items():
                 for first, *others in names:
@@ -77,11 +81,9 @@ class Overlay:
         if self.before is None or (mode is not None and not (self.mode == mode).any()):
             return
         bound = np.asarray(True) if mode is None else self.mode == mode
-        value, rows = self.before.get(reference), self.came_from
-        if isinstance(value.data, tuple):
-            extents = np.broadcast_to(value.data[1], (self.before.rows, value.data[1].shape[-1]))
-            yield Value(
-                (np.broadcast_to(value.data[0], self.before.rows)[rows], extents[rows]), bound
-            )
-        else:
-            yield Value(np.broadcast_to(np.asarray(value.data), self.before.rows)[rows], bound)
+        data, rows = self.before.get(reference).data, self.before.rows
+        columns = [
+            np.broadcast_to(column, (rows, *np.shape(column)[1:]))[self.came_from]
+            for column in (data if isinstance(data, tuple) else (data,))
+        ]
+        yield Value(tuple(columns) if isinstance(data, tuple) else columns[0], bound)

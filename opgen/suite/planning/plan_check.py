@@ -17,7 +17,7 @@ from opgen.spec.catalog import Catalog
 from opgen.spec.language.terms import TermError, reference
 from opgen.spec.spec import Spec
 from opgen.suite.planning.compiled_plan import CompiledPlan
-from opgen.suite.planning.derive import SHARED
+from opgen.suite.planning.overlay import SHARED
 from opgen.suite.planning.plan import Plan, plan_for, read_plan
 from opgen.suite.planning.plan_form import Handwritten
 
