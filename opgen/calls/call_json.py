@@ -97,7 +97,7 @@ def make_call(
 
 
 def _no_such(what: str, word: object, known: Mapping[str, object]) -> str:
-    return f"no such {what} {word!r}{did_you_mean(word, known)}; known are {', '.join(known)}"
+    return f"no such {what} {word!r}{did_you_mean(word, known)}; known: {', '.join(known)}"
 
 
 def _argument(value: Any, kind: ParameterKind) -> Argument:

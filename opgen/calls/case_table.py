@@ -201,7 +201,7 @@ class CaseTable:
             try:
                 tables.append(from_calls(name, kinds_of(calls), calls))
             except KeyError as error:
-                text = f"{name}: {error} is no product, dtype or format"
+                text = f"{name}: {error} is not a product, dtype or format"
                 raise ValueError(text) from None
             except OverflowError:
                 raise ValueError(f"{name}: a number does not fit 64 bits") from None
@@ -284,4 +284,4 @@ def _kind(value: Argument) -> str:
             return "int64"
         case float() | np.floating():
             return "double"
-    raise ValueError(f"{value!r} is no argument of a call")
+    raise ValueError(f"{value!r} is not an argument of a call")

@@ -154,7 +154,7 @@ def parse_call(
 
 
 def _distinct_keys(line: str, data: dict[str, Any]) -> None:
-    """Refuse a key that stands twice in one object, of which JSON readers keep the last.
+    """Refuse a key that appears twice in one object, of which JSON readers keep the last.
 
     Every key has a colon: a line with no more colons than keys holds no key twice, and only others
     are read again, slowly.
@@ -174,7 +174,7 @@ def _distinct_keys(line: str, data: dict[str, Any]) -> None:
         if len(keyed) != len(pairs):
             twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
             raise CallFault(
-                f"the key {twice!r} stands twice in one object of the call {data['id']!r}"
+                f"the key {twice!r} appears twice in one object of the call {data['id']!r}"
             )
         return keyed
 

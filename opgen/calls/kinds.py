@@ -55,13 +55,13 @@ def _integers(bits: int) -> Element:
         highest=high,
         expects=f"a whole number of int{bits}, {low} to {high}",
         several="whole numbers",
-        refusal=f"is no whole number of {bits} bits",
+        refusal=f"is not a whole number of {bits} bits",
     )
 
 
 INT64 = _integers(64)
 BOOL = Element(bool, np.bool_, 0, 1, "true or false", "true and false", "is neither true nor false")
-DOUBLE = Element(float, np.float64, -np.inf, np.inf, "a number", "numbers", "is no number")
+DOUBLE = Element(float, np.float64, -np.inf, np.inf, "a number", "numbers", "is not a number")
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def known_products(names: Iterable[str]) -> tuple[str, ...]:
         if name not in known:
             hint = yamlfile.did_you_mean(name, known)
             raise FileError.of(
-                "`products`", name, f"no such product{hint}; known are {', '.join(known)}"
+                "`products`", name, f"no such product{hint}; known: {', '.join(known)}"
             )
     return tuple(dict.fromkeys(names))
 

@@ -41,7 +41,7 @@ def command(file: str, as_json: bool, everything: bool, fail_under: float | None
     else:
         click.echo(as_text(report, everything), nl=False)
     if fail_under is not None and not report.operators(True):
-        click.echo("no call is firm: there is nothing that could agree", err=True)
+        click.echo("no status is firm, so there is nothing to compare", err=True)
         raise click.exceptions.Exit(DIFFERENCE)
     below = report.below(fail_under) if fail_under is not None else []
     for api in below:

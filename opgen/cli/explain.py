@@ -186,7 +186,7 @@ def _explain_cases(bundle: str, pattern: str, as_json: bool) -> None:
     from opgen.spec.catalog import catalog
 
     if not pattern:
-        raise click.UsageError("--bundle: names no case; give its id or a pattern behind the file")
+        raise click.UsageError("--bundle: names no case; give its id or a pattern after the file")
     with opgen.open(bundle) as held:
         chosen = [held[name] for name in options.choose(held.ids, [pattern])]
         lines = {

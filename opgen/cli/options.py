@@ -32,9 +32,7 @@ def only_one(**given: object) -> None:
     """
     told = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     if len(told) > 1:
-        raise click.UsageError(
-            f"{' and '.join(told)}: only one of them can be meant; leave out the others"
-        )
+        raise click.UsageError(f"{' and '.join(told)}: give only one of them")
 
 
 # completion ---------------------------------------------------------------------------------------
@@ -91,7 +89,7 @@ class Number(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if not isfinite(number):
-            self.fail(f"{value} is no finite number", param, ctx)
+            self.fail(f"{value} is not a finite number", param, ctx)
         return number
 
 

@@ -26,9 +26,7 @@ class OutputPath(click.Path):
         if value == "":
             self.fail("names no file", param, ctx)
         if value == "-" and not self.allow_dash:
-            self.fail(
-                "names no file: what is written here does not go to standard output", param, ctx
-            )
+            self.fail("is not a file: this output cannot go to standard output", param, ctx)
         if str(value).endswith(os.sep) and not self.folder:
             self.fail(f"{value!r} names a folder: name a file", param, ctx)
         return super().convert(value, param, ctx)

@@ -219,11 +219,7 @@ class _Diff:
             return "every bound is infinite"
         empty = [i for i in goldens if self.table["nonzero"][i] and not self.table["telling"][i]]
         names = ", ".join(map(self._name, empty))
-        return (
-            f"{names}: no golden is larger than its bound, so that zeros would pass"
-            if empty
-            else ""
-        )
+        return f"{names}: no golden is larger than its bound, so zeros would pass" if empty else ""
 
     def _deviations(self, verdicts: dict[int, Verdict]) -> dict[int, Verdict]:
         """The cases whose failing numbers a numeric erratum of the library explains."""
@@ -315,7 +311,7 @@ class _Diff:
         )
         if unsteady:
             yield (
-                f"{len(unsteady)} cases gave other bits when they were repeated,"
+                f"{len(unsteady)} cases gave different bits in a repeated run,"
                 f" {unsteady[0]} among them"
             )
         if verdicts and skipped.total() == len(verdicts):

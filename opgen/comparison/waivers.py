@@ -76,7 +76,7 @@ def _waiver(document: Document, i: int, entry: object) -> Waiver | None:
     try:
         expires = date.fromisoformat(day)
     except ValueError:
-        document.problem((i, "expires"), f"{day!r} is no day; write 2027-01-31")
+        document.problem((i, "expires"), f"{day!r} is not a date; write 2027-01-31")
     if len(document.problems) > before:
         return None
     return Waiver(case, verdict, reason, expires, f"{document.file}:{document.line((i,))}")

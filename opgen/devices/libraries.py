@@ -89,7 +89,7 @@ class Libraries:
         self.looked: list[str] = []
         missing = [name for name in RUNTIME if not self._runtime(name)]
         if missing:
-            text = f"cannot load {' and '.join(missing)}; looked at {', '.join(self.looked)}"
+            text = f"cannot load {' and '.join(missing)}; tried {', '.join(self.looked)}"
             raise DeviceError("aclnn", f"{text}; {HINT}")
         for name in RUNTIME_ALSO:
             self._runtime(name)

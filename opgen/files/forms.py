@@ -10,7 +10,7 @@ wrong with it, and is its JSON Schema.
 >>> record(Crop).read(document, (), document.data)
 Crop(name='', rows=1)
 >>> print(*document.problems, sep="\n")
-<text>:2: row: no such key (did you mean 'rows'?); known are name, rows
+<text>:2: row: no such key (did you mean 'rows'?); known: name, rows
 <text>:1: name: expects a name, not 7
 >>> record(Crop).schema()["required"]
 ['name']
@@ -125,7 +125,7 @@ def word(what: str, known: Callable[[], Iterable[str | int]], keep: bool = False
         if value in words and not isinstance(value, bool):
             return value
         hint, listed = did_you_mean(value, words), ", ".join(map(str, words))
-        document.problem(where, f"no such {what} {value!r}{hint}; known are {listed}")
+        document.problem(where, f"no such {what} {value!r}{hint}; known: {listed}")
         return value if keep else None
 
     return Form(what, lambda: {"enum": list(known())}, lambda v: True, inside)
@@ -224,7 +224,7 @@ def distinct(form: Form[T]) -> Form[T]:
     def inside(document: Document, where: Location, values: list[object]) -> T:
         for value, times in Counter(map(repr, values)).items():
             if times > 1:
-                document.problem(where, f"{value} stands twice; keep one")
+                document.problem(where, f"{value} appears twice; keep one")
         return form.inside(document, where, values)
 
     return Form(form.expects, lambda: form.schema() | {"uniqueItems": True}, form.fits, inside)

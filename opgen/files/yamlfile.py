@@ -94,7 +94,7 @@ class Document:
         for i, word in enumerate(value):
             if word not in words:
                 text = (
-                    f"no such {what}{did_you_mean(word, words)}; known are"
+                    f"no such {what}{did_you_mean(word, words)}; known:"
                     f" {', '.join(map(str, words))}"
                 )
                 self.problem(
@@ -219,7 +219,7 @@ class _Reader:
                 )
                 continue
             if key in result:
-                self.problem(key_node, (*where, key), "the key stands twice; keep one")
+                self.problem(key_node, (*where, key), "the key appears twice; keep one")
                 continue
             result[key] = self.value(value_node, (*where, key))
             self.lines[(*where, key)] = key_node.start_mark.line + 1

@@ -173,6 +173,6 @@ def _in_processes(
                 yield chunks[place], rows, digests
     except processes.Killed:
         raise BundleError(
-            f"{port.path}: a worker process was killed, perhaps for want of memory; try fewer"
+            f"{port.path}: a worker process was killed, perhaps for lack of memory; try fewer"
             " --workers"
         ) from None

@@ -73,7 +73,7 @@ def whole(op: str) -> Kernel:
         raise FileError([Problem(file_of(op), None, "", text)]) from None
     except SyntaxError as error:
         raise FileError(
-            [Problem(file_of(op), error.lineno, "", f"is no Python: {error.msg}")]
+            [Problem(file_of(op), error.lineno, "", f"is not Python: {error.msg}")]
         ) from None
     except Exception as error:
         raise FileError(

@@ -113,7 +113,7 @@ def _part(path: Path) -> Part:
         )
         if index is None or of is None:
             raise BundleError(
-                f"{path}: is no part of a suite; opgen generate --shard I/N writes one"
+                f"{path}: is not a part of a suite; opgen generate --shard I/N writes one"
             )
         return Part(path, index, of, bundle.header, len(bundle), kinds_of(bundle))
 

@@ -78,7 +78,7 @@ def take(place: tuple[int, int] | str, file: IO[bytes], at_once: int = _MOST_AT_
     room. The position of the file is the other's, and stays.
     """
     if isinstance(place, str):
-        text = f"has no room for what a worker process says: {place}; TMPDIR names another folder"
+        text = f"has no room for messages of a worker: {place}; TMPDIR names another folder"
         raise FileError([Problem(gettempdir(), None, "", text)])
     start, end = place
     data = bytearray(end - start)

@@ -49,7 +49,7 @@ class Killed(FileError):
 
     def __init__(self) -> None:
         super().__init__(
-            [Problem("opgen", None, "", "a worker process was killed, perhaps for want of memory")]
+            [Problem("opgen", None, "", "a worker process was killed, perhaps for lack of memory")]
         )
 
 

@@ -175,7 +175,7 @@ def _input(key: str, given: object, free: str | None, spec: Spec, case: Imported
                 f" {', '.join(spec.parameters)}"
             )
         name = free
-        case.notes.append(f"{name}: taken from {shown(label)}, which stands in its place")
+        case.notes.append(f"{name}: taken from {shown(label)}, which is at its place")
     if name in case.args:
         raise Unreadable(f"{key}: {name} is there already")
     try:
@@ -205,7 +205,7 @@ def _argument(
     for part in objects:
         sort = part.get("type", "tensor" if kind == "tensor" else "attr")
         if sort not in _TYPES:
-            raise Unreadable(f"no such type {shown(sort)}; known are {', '.join(_TYPES)}")
+            raise Unreadable(f"no such type {shown(sort)}; known: {', '.join(_TYPES)}")
         if (sort in _KINDS["tensor"]) != (kind == "tensor"):
             raise Unreadable(f"is of type {sort}, and the parameter is of kind {kind}")
     given = [part.get("range_values") for part in objects]

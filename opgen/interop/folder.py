@@ -68,10 +68,10 @@ def check(target: Path, force: bool) -> None:
         own = _entries(target)
         others = sorted(_within(target) - own)
         if not own:
-            reason = "is not empty and no export of opgen; name another folder"
+            reason = "is not empty and not an export of opgen; name another folder"
         elif others:
             reason = (
-                f"holds what is no part of an export ({', '.join(others[:3])}); move it away or"
+                f"holds files of no export ({', '.join(others[:3])}); move it away or"
                 " name another folder"
             )
         elif not force:

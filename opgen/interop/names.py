@@ -113,6 +113,6 @@ def api(name: object, catalog: Catalog) -> str:
             if plain(bare) in (plain(known), plain(known.removeprefix("aclnn")), plain(op)):
                 return known
     raise Unreadable(
-        f"no such operator {shown(name)}{did_you_mean(str(name)[:60], catalog.kinds)}; known are"
+        f"no such operator {shown(name)}{did_you_mean(str(name)[:60], catalog.kinds)}; known:"
         f" {', '.join(catalog.kinds)}"
     )

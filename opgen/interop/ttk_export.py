@@ -43,9 +43,7 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
 
 def _refuse(case: CaseView) -> str:
     named = case.id.isprintable() and len(case.id) <= LONGEST_NAME
-    return exporting.without_golden(case) or (
-        "" if named else "its id is no name that a table can hold"
-    )
+    return exporting.without_golden(case) or ("" if named else "a table cannot hold its id")
 
 
 def row(case: CaseView, spec: Spec) -> dict[str, str]:

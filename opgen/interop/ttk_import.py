@@ -94,7 +94,7 @@ def _header(file: str, reader: Iterator[list[str]]) -> list[str]:
     try:
         header = [cell.strip() for cell in next(reader, [])]
     except csv.Error as error:
-        raise FileError.of(file, "", f"is no CSV: {error}", 1) from None
+        raise FileError.of(file, "", f"is not CSV: {error}", 1) from None
     needed = ttk_kernels.NEEDED if "op_name" in header and "api_name" not in header else NEEDED
     problems = [
         Problem(
@@ -107,7 +107,7 @@ def _header(file: str, reader: Iterator[list[str]]) -> list[str]:
         if name not in header
     ]
     problems += [
-        Problem(file, 1, name, "stands twice among the columns")
+        Problem(file, 1, name, "appears twice among the columns")
         for name, times in Counter(header).items()
         if name and times > 1
     ]
@@ -131,7 +131,7 @@ def _cases(
         except StopIteration:
             return
         except csv.Error as error:
-            yield ImportedCase(f"line {line}", line, fault=f"is no CSV: {error}")
+            yield ImportedCase(f"line {line}", line, fault=f"is not CSV: {error}")
             continue
         if not any(cells):
             continue

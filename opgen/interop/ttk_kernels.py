@@ -77,7 +77,7 @@ class KernelRow:
         value = self.attribute(key)
         value = [value] if isinstance(value, int) else value
         if not isinstance(value, list):
-            raise Unreadable(f"attributes: {key} {shown(value)} is no list of whole numbers")
+            raise Unreadable(f"attributes: {key} {shown(value)} is not a list of whole numbers")
         if len(value) == 1:
             value = value * len(letters)
         spatial = [letter for letter in letters if letter in "DHW"]
@@ -97,7 +97,7 @@ def read(row: Mapping[str, str], case: ImportedCase, catalog: Catalog) -> None:
     places = KERNELS.get(names.plain(row["op_name"]).removesuffix("v2"))
     if places is None:
         raise Unreadable(
-            f"op_name: {shown(row['op_name'])} is a kernel that opgen cannot place; known are"
+            f"op_name: {shown(row['op_name'])} is a kernel that opgen cannot place; known:"
             f" {', '.join(KERNELS)}"
         )
     kernel, reasons = _kernel_row(row), []
@@ -124,7 +124,7 @@ def _kernel_row(row: Mapping[str, str]) -> KernelRow:
             if shape is not None and not (
                 isinstance(shape, list | tuple) and all(type(extent) is int for extent in shape)
             ):
-                raise Unreadable(f"{side}_ori_shapes: {shown(shape)} is no shape")
+                raise Unreadable(f"{side}_ori_shapes: {shown(shape)} is not a shape")
     count = len(shapes["input"])
     dtypes = _spread(_cells(row, "input_dtypes"), count)
     if len(dtypes) < count:

@@ -37,11 +37,11 @@ def json_document(path: str | Path) -> object:
         document: object = json.loads(text_of(path))
         return document
     except json.JSONDecodeError as error:
-        line, reason = error.lineno, f"is no JSON: {error.msg} (column {error.colno})"
+        line, reason = error.lineno, f"is not JSON: {error.msg} (column {error.colno})"
     except RecursionError:
         reason = "is nested too deeply to be a case file"
     except ValueError as error:  # a number of thousands of digits
-        reason = f"is no JSON that can be read: {str(error).split(';')[0]}"
+        reason = f"is not JSON that can be read: {str(error).split(';')[0]}"
     raise FileError.of(str(path), "", reason, line)
 
 
@@ -70,7 +70,7 @@ def literal(cell: str) -> object:
         return value
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise Unreadable(
-            f"is no Python literal: {shown(text)}; expects numbers, strings, None and tuples of"
+            f"is not a Python literal: {shown(text)}; expects numbers, strings, None and tuples of"
             " them"
         ) from None
 

@@ -108,7 +108,7 @@ def _kind_of(path: Path, shown: str) -> str:
     best = max(votes, key=lambda kind: votes[kind])
     if not votes[best]:
         known = "; ".join(f"a {kind} has {', '.join(keys)}" for kind, keys in TELLING_KEYS.items())
-        raise FileError([Problem(shown, None, "", f"is no spec, plan or errata file: {known}")])
+        raise FileError([Problem(shown, None, "", f"is not a spec, plan or errata file: {known}")])
     return best
 
 

@@ -123,20 +123,18 @@ def read_lock(path: Path) -> Lock:
     """Read a lock; raises FileError naming every line that is none."""
     lines = read_text(path).removeprefix("\ufeff").splitlines()
     if not lines or lines[0] != HEAD:
-        text = f"is no lock of this version; the first line must read '{HEAD}'. {ANEW}"
+        text = f"is not a lock of this version; the first line must read '{HEAD}'. {ANEW}"
         raise FileError([Problem(str(path), 1, "", text)])
     lock, problems, page = Lock(), [], ""
     for number, line in enumerate(lines[1:], 2):
         words = line.split(" ")
         if words[0].startswith(CONFLICT):
-            problems.append(
-                Problem(str(path), number, "", f"is a conflict that a merge left. {ANEW}")
-            )
+            problems.append(Problem(str(path), number, "", f"is a merge conflict. {ANEW}"))
         elif words[0] == "page" and len(words) >= 2:
             page = words[1]
             if page in lock.sources:
                 problems.append(
-                    Problem(str(path), number, "", f"the page {page} stands twice. {ANEW}")
+                    Problem(str(path), number, "", f"the page {page} appears twice. {ANEW}")
                 )
             lock.sources[page] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
             lock.entries[page] = {}
@@ -171,6 +169,6 @@ def _add(lock: Lock, page: str, words: list[str]) -> str:
         return f"expects digests of {DIGEST} hexadecimal digits, or -"
     entry = LockEntry(*map(unquote, words))
     if entry.id in lock.entries[page]:
-        return f"the case {entry.id} stands twice"
+        return f"the case {entry.id} appears twice"
     lock.entries[page][entry.id] = entry
     return ""

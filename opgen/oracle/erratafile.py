@@ -83,7 +83,7 @@ class _ErrataReader:
         pages = self.catalog.of(api)
         if not pages:
             hint, listed = did_you_mean(api, known), ", ".join(known)
-            self.doc.problem(("api",), f"no page of {api!r}{hint}; known are {listed}")
+            self.doc.problem(("api",), f"no page of {api!r}{hint}; known: {listed}")
         self.rules = {rule.id: None for page in pages for rule in page.rules}
         self.check_entries()
         read_pages = {page.name: self.page(page) for page in pages}

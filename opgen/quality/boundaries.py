@@ -89,7 +89,7 @@ def _closed(judged: Judgement, rule: Rule, tried: np.ndarray) -> str:
     row = rows[judged.broken[:, rows].sum(axis=0).argmin()]
     broken = [judged.spec.rules[i] for i in np.flatnonzero(judged.broken[:, row])]
     names = [other.id for other in broken if other is not rule]
-    return f"what was tried there breaks {', '.join(names)}" if names else ""
+    return f"the calls tried there break {', '.join(names)}" if names else ""
 
 
 def _inside(

@@ -31,7 +31,7 @@ def measured(
     specs = [spec for spec in catalog().specs if spec.api in apis]
     pages = _of_bundle(bundle, specs) if bundle else _of_file(calls, specs)
     if not pages:
-        raise FileError.of(bundle or calls, "", "holds no call of what was asked for")
+        raise FileError.of(bundle or calls, "", "holds no call of the operators asked for")
     counted = {page.spec.api for page in pages}
     plans, tier = plans_of(plan, counted)
     if others := counted - plans.keys():

@@ -41,7 +41,7 @@ def summary(report: CoverageData) -> str:
         f"{rate:g} % of {name}"
         for rate, name in zip(report["tuples"].values(), TUPLES, strict=True)
     )
-    return f"{report['boundaries']:g} % of the boundaries that calls can stand on; {tuples} that are feasible"
+    return f"{report['boundaries']:g} % of the boundaries that calls can reach; {tuples} that are feasible"
 
 
 def _overview(pages: list[CoverageData]) -> str:
@@ -113,7 +113,7 @@ def _page(page: CoverageData) -> str:
                 ),
             ),
             _fold(
-                f"{len(untested)} boundaries that no call stands on",
+                f"{len(untested)} boundaries without a call",
                 _table(("rule", "relation", "boundary", "reason"), untested),
             ),
         )

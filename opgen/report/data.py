@@ -79,9 +79,9 @@ def read(path: str | Path) -> DiffReport:
     try:
         data = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise refused(f"is no JSON: {error}") from None
+        raise refused(f"is not JSON: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise refused("is no report: opgen diff --json writes one")
+        raise refused("is not a report: opgen diff --json writes one")
     version = data.get("version", 0)
     if isinstance(version, int) and version > VERSION:
         raise refused(f"is a report of version {version}, newer than this opgen: update opgen")

@@ -96,5 +96,5 @@ def disagreements(specs: list[Spec]) -> Iterable[Problem]:
             judges = [spec.file for spec in pages if product in spec.judges]
             if len(judges) != 1:
                 by = ", ".join(judges) or "no page"
-                text = f"{product} is judged by {by}; needed is exactly one (key 'judges')"
+                text = f"{product} is judged by {by}; exactly one is needed (key 'judges')"
                 yield Problem(pages[0].file, None, api, text)

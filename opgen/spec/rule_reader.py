@@ -67,7 +67,7 @@ class RuleReader:
             for rule in rules:
                 if rule in places:
                     self.doc.problem(
-                        place.where, "stands in returns twice; every rule has one place", rule
+                        place.where, "is in returns twice; every rule has one place", rule
                     )
                 places[rule] = place
 

@@ -277,7 +277,7 @@ def _parameter(document: Document, where: Location, body: dict[str, object]) -> 
     kind = str(body.get("kind"))
     if kind not in KINDS:
         hint, known = did_you_mean(kind, KINDS), ", ".join(KINDS)
-        document.problem((*where, "kind"), f"no such kind '{kind}'{hint}; known are {known}")
+        document.problem((*where, "kind"), f"no such kind '{kind}'{hint}; known: {known}")
         kind = _likely_kind(body)
     return PARAMETER[kind].inside(document, where, {**body, "kind": kind})
 

@@ -84,7 +84,7 @@ def _reason(error: Exception, path: Path) -> str:
     may run anything.
     """
     if isinstance(error, (ValueError, EOFError)) and not zipfile.is_zipfile(path):
-        return "is no .npz file; numpy.savez writes one"
+        return "is not an .npz file; numpy.savez writes one"
     if "pickle" in str(error):
         return "holds Python objects, where a tensor is an array of numbers"
     return getattr(error, "strerror", None) or str(error)
@@ -110,7 +110,7 @@ def _fitting(named: NamedCall, key: str, array: Any, outputs: Collection[str]) -
     if desc.dtype == "BFLOAT16" and array.dtype == np.uint16:
         array = array.view(ml_dtypes.bfloat16)
     if array.dtype.kind not in "fciu" and array.dtype != ml_dtypes.bfloat16:
-        raise DumpFault(f"data: {key}: {array.dtype} is no number")
+        raise DumpFault(f"data: {key}: {array.dtype} is not a number")
     if array.dtype.kind == "c" and not DTYPES[desc.dtype].complex:
         raise DumpFault(f"data: {key}: is complex, the call says {desc.dtype}")
     return np.asarray(array.astype(np.complex128 if DTYPES[desc.dtype].complex else np.float64))

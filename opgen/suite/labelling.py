@@ -96,7 +96,7 @@ def _conditions(
     """What a call with data must be, (calls,) bool, and what is said of those that are not."""
     table = judged.table
     yield sized(table, wanted), "an extent is negative"
-    yield computable(judged, answers), "what they break leaves no gradient to expect"
+    yield computable(judged, answers), "the rules that they break leave no gradient to expect"
     yield holdable(table), "a view leaves its storage, or there are no data of a dtype"
     yield (
         single(table, [p.name for p in judged.spec.outputs]),

@@ -76,7 +76,7 @@ class Request:
                 [entry.call for entry, _ in self.given],
                 each,
             )
-        text = "no case matches what was asked for; opgen cases lists what there is"
+        text = "no case matches the request; opgen cases lists all cases"
         unmet = (
             []
             if self.calls
@@ -170,8 +170,7 @@ class Request:
         """FileError unless the recipe exists and is for calls."""
         if self.recipe not in RECIPES:
             text = (
-                f"no such recipe{did_you_mean(self.recipe, RECIPES)}; known are"
-                f" {', '.join(RECIPES)}"
+                f"no such recipe{did_you_mean(self.recipe, RECIPES)}; known: {', '.join(RECIPES)}"
             )
             raise FileError.of("`recipe`", self.recipe, text)
         if not self.calls:

@@ -418,7 +418,7 @@ def test_an_existing_file_is_refused_and_stays(path: Path, tmp_path: Path) -> No
         (lambda: SAMPLE.write(Path("/")), "is a folder"),
         (
             lambda: planned([[("x", "input", "HIFLOAT8", 1)]]),
-            "no data can be stored as HIFLOAT8",
+            "cannot store data as HIFLOAT8",
         ),
         (lambda: planned([[("x", "input", "FLOAT", 2**60)]]), "which no file can hold"),
         (
@@ -460,8 +460,8 @@ def test_a_case_that_no_bundle_can_keep(
 @pytest.mark.parametrize(
     ("tensors", "message"),
     [
-        ([("other", "golden", "FLOAT", 3)], "a: data for other, which is no tensor of the call"),
-        ([("none", "input", "FLOAT", 3)], "a: data for none, which is no tensor of the call"),
+        ([("other", "golden", "FLOAT", 3)], "a: data for other, which is not a tensor of the call"),
+        ([("none", "input", "FLOAT", 3)], "a: data for none, which is not a tensor of the call"),
         ([("self", "bound", "FLOAT", 3)] * 2, "a: a tensor has two sets of data"),
         ([("self", "input", "INT8", 3)], "a: self is FLOAT, its data are not"),
     ],

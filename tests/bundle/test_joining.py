@@ -104,7 +104,7 @@ def test_files_that_contradict_each_other(
 ) -> None:
     other = write(tmp_path / "other.h5", bundle, [], device="npu:1")
     message = (
-        "other.h5: cannot be joined with .*0.h5: device 'npu:0' and 'npu:1' are not one; judge each"
+        "other.h5: cannot be joined with .*0.h5: device 'npu:0' and 'npu:1' differ; judge each"
         " by itself$"
     )
     refused([*shares, other], tmp_path, message)
@@ -122,7 +122,7 @@ def test_a_fact_that_is_no_number_contradicts_nothing(bundle: Bundle, tmp_path: 
     ) as results:
         assert len(results) == 2
     other = write(tmp_path / "other.h5", bundle, [], volts=5.0)
-    refused([*paths, other], tmp_path / "none", "volts nan and 5.0 are not one")
+    refused([*paths, other], tmp_path / "none", "volts nan and 5.0 differ")
 
 
 def test_results_of_another_bundle(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None:
@@ -158,7 +158,7 @@ def test_what_can_be_gone_on_from_is_not_dropped(
     out, descriptors = tmp_path / "joined.h5", len(os.listdir("/proc/self/fd"))
     left, before = begun(out, bundle, ["one/given", "one/handwritten"]), partial(out).read_bytes()
     held = (
-        "joined.h5.partial: holds answers of an unfinished run, which opgen run --resume goes on"
+        "joined.h5.partial: holds answers of an unfinished run, which opgen run --resume continues"
         " from; name another file, or --force"
     )
     for write_it in (
@@ -179,8 +179,8 @@ def test_what_can_be_gone_on_from_is_not_dropped(
         with pytest.raises(
             BundleError,
             match=(
-                "joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes"
-                " on from"
+                "joined.h5.partial: holds an unfinished bundle, which opgen generate"
+                " --resume continues from"
             ),
         ):
             write_it()

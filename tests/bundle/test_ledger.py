@@ -76,7 +76,7 @@ def test_an_exception_keeps_what_was_answered(
             results.add(name, **answers(bundle)[name])
         raise kind
     assert raised.value.__notes__ == [
-        f"{path}: has the 4 answers so far; --resume (resume=True) goes on from them"
+        f"{path}: has the 4 answers so far; --resume (resume=True) continues from them"
     ]
     assert os.listdir(tmp_path) == ["r.h5"] and verify(path) == []
     missing = [name for name in bundle.ids if name not in names]
@@ -292,7 +292,7 @@ def test_what_is_not_gone_on_from(bundle: Bundle, tmp_path: Path, left: bool) ->
     with pytest.raises(
         BundleError,
         match=(
-            rf"{kept.name}: cannot be resumed: backend 'torch' and 'mine' are not one; write"
+            rf"{kept.name}: cannot be resumed: backend 'torch' and 'mine' differ; write"
             r" another file"
         ),
     ):
@@ -320,7 +320,7 @@ def test_two_devices_are_not_gone_on_from_as_one(bundle: Bundle, tmp_path: Path)
     elsewhere.rename(path)
     before = left.read_bytes(), path.read_bytes()
     message = (
-        "r.h5.partial: cannot be resumed: backend 'torch' and 'mine', as .*r.h5 says, are not one;"
+        "r.h5.partial: cannot be resumed: backend 'torch' and 'mine', as .*r.h5 says, differ;"
         " move one of the two away$"
     )
     with pytest.raises(BundleError, match=message):

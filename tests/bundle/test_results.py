@@ -148,7 +148,7 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nobody", 0), "'nobody' is no case of"),
+        (("nobody", 0), "'nobody' is not a case of"),
         (("one/given", 0), "has been added already"),
         (
             ("two 0", 0, {"gradInput": np.zeros(2, "S3")}),
@@ -156,22 +156,22 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
         ),
         (
             ("two 0", 0, {"gradMystery": np.zeros(2)}),
-            "two 0: 'gradMystery' is no output of the call (outputs: gradInput)",
+            "two 0: 'gradMystery' is not an output of the call (outputs: gradInput)",
         ),
         (
             ("two 0", 0, {"input": np.zeros(2)}),
-            "two 0: 'input' is no output of the call (outputs: gradInput)",
+            "two 0: 'input' is not an output of the call (outputs: gradInput)",
         ),
         (
             ("one/invalid", 0, {"gradInput": np.zeros(2)}),
-            "'gradInput' is no output of the call (outputs: none)",
+            "'gradInput' is not an output of the call (outputs: none)",
         ),
         *(
             (
                 ("two 0", word),
                 (
-                    f"two 0: status {word!r} is no status: an integer, or one of crash, timeout,"
-                    " skipped, unusable, overrun"
+                    f"two 0: status {word!r} is not a status: give a number or one of crash,"
+                    " timeout, skipped, unusable, overrun"
                 ),
             )
             for word in (
@@ -191,22 +191,22 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
             for number in (2**63, 2**70, np.uint64(2**64 - 1))
         ),
         (("two 0", 0, {}, 2**64 - 1), "two 0: run_status 18446744073709551615 does not fit"),
-        (("two 0", 0, {}, "crahs"), "two 0: run_status 'crahs' is no status"),
-        (("two 0", 0, {}, 0, "1 s"), "two 0: time '1 s' is no number of seconds"),
-        (("two 0", 0, {}, 0, 10**400), "0 is no time that a case can take"),
-        (("two 0", 0, {}, 0, -0.5), "two 0: time -0.5 is no time that a case can take"),
-        (("two 0", 0, {}, 0, float("inf")), "two 0: time inf is no time that a case can take"),
+        (("two 0", 0, {}, "crahs"), "two 0: run_status 'crahs' is not a status"),
+        (("two 0", 0, {}, 0, "1 s"), "two 0: time '1 s' is not a number of seconds"),
+        (("two 0", 0, {}, 0, 10**400), "0 is not a possible time"),
+        (("two 0", 0, {}, 0, -0.5), "two 0: time -0.5 is not a possible time"),
+        (("two 0", 0, {}, 0, float("inf")), "two 0: time inf is not a possible time"),
         (
             ("two 0", 0, {}, 0, None, ValueError("no")),
-            "two 0: error ValueError('no') is no text; str(error) makes one",
+            "two 0: error ValueError('no') is not a text; str(error) makes one",
         ),
-        (("two 0", 0, {}, 0, None, None), "two 0: error None is no text"),
+        (("two 0", 0, {}, 0, None, None), "two 0: error None is not a text"),
         (("two 0", 0, {}, 0, None, "a\0"), "two 0: error 'a\\x00' holds a NUL character"),
         *(
             (
                 ("two 0", 0, outputs),
                 (
-                    f"two 0: outputs of type {type(outputs).__name__} are no mapping of names to"
+                    f"two 0: outputs of type {type(outputs).__name__} are not a mapping of names to"
                     " arrays"
                 ),
             )
@@ -214,13 +214,13 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
         ),
         (
             ("two 0", 0, {"gradInput": [[1], [2, 3]]}),
-            "two 0: numpy makes no array of gradInput: setting an array element",
+            "two 0: numpy cannot make an array of gradInput: setting an array element",
         ),
         (
             ("two 0", 0, {"gradInput": object()}),
             "two 0: gradInput of type object: no file keeps it",
         ),
-        ((["two 0"], 0), "['two 0'] is no case of"),
+        ((["two 0"], 0), "['two 0'] is not a case of"),
     ],
 )
 def test_what_cannot_be_added(
@@ -266,10 +266,10 @@ def test_a_bundle_may_be_a_path(bundle: Bundle, tmp_path: Path) -> None:
     [
         ({"bundle": 5}, "r.h5: bundle 5 is neither what opgen.open returns nor a path"),
         ({"bundle": "nowhere.h5"}, "nowhere.h5: cannot read: No such file"),
-        ({"header": "torch"}, "header 'torch' is no mapping"),
-        ({"header": {1: 2}}, "1: no name that a header can hold"),
-        ({"header": {"": 2}}, "'': no name"),
-        ({"header": {"a\0b": 2}}, r"'a\\x00b': no name"),
+        ({"header": "torch"}, "header 'torch' is not a mapping"),
+        ({"header": {1: 2}}, "1: a header cannot hold this name"),
+        ({"header": {"": 2}}, "'': a header cannot hold this name"),
+        ({"header": {"a\0b": 2}}, r"'a\\x00b': a header cannot hold this name"),
         (
             {"header": {"bundle": "mine"}},
             "bundle: is written by opgen itself; leave it out of the header",
@@ -323,9 +323,7 @@ def test_a_bundle_is_not_replaced_by_its_results(tmp_path: Path) -> None:
     link.symlink_to(path)
     with opgen.open(path) as bundle:
         for given, target in ((bundle, path), (path, link)):
-            with pytest.raises(
-                BundleError, match="is the bundle that is answered; name another file$"
-            ):
+            with pytest.raises(BundleError, match="is the bundle itself; name another file$"):
                 opgen.Results.create(target, given, force=True)
     assert path.read_bytes() == before and sorted(tmp_path.iterdir()) == [link, path]
 

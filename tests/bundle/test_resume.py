@@ -181,7 +181,7 @@ def test_a_link_is_no_file_to_go_on_with(suite: Suite, tmp_path: Path) -> None:
     for options in ({}, {"force": True}, {"resume": True}):
         with pytest.raises(
             BundleError,
-            match=r"suite.h5.partial: is no regular file, and nothing replaces it; name another",
+            match=r"suite.h5.partial: is not a regular file, so opgen keeps it; name another",
         ):
             write(suite, tmp_path / "suite.h5", HEADER, **options)
     assert (tmp_path / "other").read_bytes() == b"somebody's"
@@ -201,9 +201,9 @@ def test_nothing_to_go_on_from_is_a_new_beginning(
 def test_another_request_is_refused_and_leaves_the_file(suite: Suite, tmp_path: Path) -> None:
     left = stopped(suite, tmp_path / "suite.h5", 40)
     before = left.read_bytes()
-    with pytest.raises(BundleError, match="was begun for another suite .*--resume"):
+    with pytest.raises(BundleError, match="was started for another suite .*--resume"):
         write(suite, tmp_path / "suite.h5", {"seed": 6}, seed=6, resume=True)
-    with pytest.raises(BundleError, match="was begun for another suite"):
+    with pytest.raises(BundleError, match="was started for another suite"):
         write(suite.subset(range(3)), tmp_path / "suite.h5", HEADER, seed=5, resume=True)
     assert left.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == [left.name]
@@ -281,7 +281,7 @@ def test_ctrl_c_ends_at_once_and_tells_how_to_go_on(tmp_path: Path, workers: str
     assert took < 10
     assert process.returncode == 130
     assert messages.splitlines()[-1] == "interrupted"
-    assert "--resume goes on from it" in messages or not (tmp_path / "pool.h5.partial").exists()
+    assert "--resume continues from it" in messages or not (tmp_path / "pool.h5.partial").exists()
     assert "Traceback" not in messages
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)

@@ -112,9 +112,9 @@ def other_name(tables: Tables) -> None:
 
 
 CHANGES: list[tuple[Callable[[Tables], Any], str]] = [
-    (cell("cases", "kind", 99), "cases: 99 is no kind"),
-    (cell("tensors", "dtype", 77), "tensors: 77 is no dtype"),
-    (cell("parameters", "kind", 99), "parameters: 99 is no kind"),
+    (cell("cases", "kind", 99), "cases: 99 is not a kind"),
+    (cell("tensors", "dtype", 77), "tensors: 77 is not a dtype"),
+    (cell("parameters", "kind", 99), "parameters: 99 is not a kind"),
     (cell("cases", "intent", 10**6), "cases: intent names none of the "),
     (cell("cases", "library_release", 10**6), "cases: library_release names none of the "),
     (cell("breaks", "found", 10**6), "breaks: found names none of the "),
@@ -130,15 +130,15 @@ CHANGES: list[tuple[Callable[[Tables], Any], str]] = [
     (cell("cases", "tensors", 1, -1), "the tensors do not follow their cases"),
     (
         cell("tensors", "case", 1),
-        "a row of tensors names another case than the one that it stands with",
+        "a row of tensors names another case than the one that it belongs to",
     ),
     (cell("cases", "first_break", 9, 2), "the breaks do not follow their cases"),
     (
         cell("breaks", "case", 0),
-        "a row of breaks names another case than the one that it stands with",
+        "a row of breaks names another case than the one that it belongs to",
     ),
-    (other_name, "a tensor is no parameter of its case's API"),
-    (lambda tables: tables["cases"]["id"].__setitem__(0, b"\xff"), "an id is no UTF-8"),
+    (other_name, "a tensor is not a parameter of its case's API"),
+    (lambda tables: tables["cases"]["id"].__setitem__(0, b"\xff"), "an id is not UTF-8"),
     (
         lambda tables: integer(tables, where(tables, role=0), "shape", -1),
         "a tensor with data has fewer elements than none",
@@ -204,10 +204,10 @@ def test_a_view_may_reach_the_last_element(bundle: Path, change: Callable[[Table
         (cell("results", "error", 10**6), "results: error names none of the "),
         (
             cell("tensors", "result", 5),
-            "a row of tensors names another result than the one that it stands with",
+            "a row of tensors names another result than the one that it belongs to",
         ),
         (cell("tensors", "elements", 5), "a tensor has another number of elements than its shape"),
-        (cell("tensors", "dtype", 77), "tensors: 77 is no dtype"),
+        (cell("tensors", "dtype", 77), "tensors: 77 is not a dtype"),
     ],
 )
 def test_the_same_of_results(results: Path, change: Callable[[Tables], Any], message: str) -> None:

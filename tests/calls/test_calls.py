@@ -128,10 +128,13 @@ BAD = [
     (with_(PAD, "args/self/shape", ...), "args.self.shape is missing"),
     (
         with_(PAD, "args/self/shape", [2, True]),
-        "args.self.shape: True is no whole number of 64 bits",
+        "args.self.shape: True is not a whole number of 64 bits",
     ),
-    (with_(PAD, "args/self/shape", [2, 1.0]), "args.self.shape: 1.0 is no whole number of 64 bits"),
-    (with_(PAD, "args/self/shape", [2**63]), "is no whole number of 64 bits"),
+    (
+        with_(PAD, "args/self/shape", [2, 1.0]),
+        "args.self.shape: 1.0 is not a whole number of 64 bits",
+    ),
+    (with_(PAD, "args/self/shape", [2**63]), "is not a whole number of 64 bits"),
     (
         with_(PAD, "args/self/shape", [1] * 26),
         "args.self.shape: 26 axes; an aclTensor has at most 25",
@@ -157,7 +160,10 @@ BAD = [
         with_(PAD, "args/self/strides", "x"),
         "args.self.strides: expects a list of whole numbers, not 'x'",
     ),
-    (with_(PAD, "args/self/offset", True), "args.self.offset: True is no whole number of 64 bits"),
+    (
+        with_(PAD, "args/self/offset", True),
+        "args.self.offset: True is not a whole number of 64 bits",
+    ),
     (
         with_(PAD, "args/self/storage_shape", 3),
         "args.self.storage_shape: expects a list of whole numbers, not 3",
@@ -179,10 +185,10 @@ BAD = [
         "finite numbers, not [-inf, 1]",
     ),
     (with_(PAD, "args/padding", 3), "args.padding: expects a list of whole numbers, not 3"),
-    (with_(PAD, "args/padding", [1, None]), "args.padding: None is no whole number of 64 bits"),
+    (with_(PAD, "args/padding", [1, None]), "args.padding: None is not a whole number of 64 bits"),
     (
         with_(PAD, "args/padding", [True, False, True, True]),
-        "args.padding: True is no whole number of 64 bits",
+        "args.padding: True is not a whole number of 64 bits",
     ),
     (with_(PAD, "args/padding", {"0": 1}), "args.padding: expects a list of whole numbers"),
     (with_(PAD, "args/padding", [0] * 1025), "args.padding: 1025 items; at most 1024"),
@@ -205,19 +211,19 @@ BAD = [
     (with_(POOL, "args/ceilMode", None), "args.ceilMode: expects true or false, not None"),
     (
         json.dumps(PAD).replace('"dtype": "', '"dtype" : "FLOAT", "dtype": "', 1),
-        "the key 'dtype' stands twice in one object",
+        "the key 'dtype' appears twice in one object",
     ),
     (
         json.dumps(PAD).replace('"padding"', '"padding": null, "padding"'),
-        "the key 'padding' stands twice in one object",
+        "the key 'padding' appears twice in one object",
     ),
     (
         json.dumps(PAD).replace('"op"', '"op": "", "op"'),
-        "the key 'op' stands twice in one object of the call 'a'",
+        "the key 'op' appears twice in one object of the call 'a'",
     ),
     (
         json.dumps({**PAD, "notes": 0}).replace("0}", '{"m": {"n": 1, "n": 1}}}'),
-        "the key 'n' stands twice in one object",
+        "the key 'n' appears twice in one object",
     ),
     (json.dumps(NORM).replace("16", "NaN"), "args.HxW: expects a whole number of int64"),
 ]

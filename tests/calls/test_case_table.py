@@ -66,9 +66,13 @@ def test_aims_are_told_in_words() -> None:
         ({"x": 1}, {"x": 1.5}, "aclnnX: x is a double here and a int64 there"),
         ({"x": TensorDesc((), "FLOAT")}, {"x": (1,)}, "x is a int_array here and a tensor there"),
         ({"x": (True,)}, {"x": (1,)}, "x is a bool_array here and a int_array there"),
-        ({"x": "text"}, {"x": 1}, "'text' is no argument of a call"),
-        ({"x": TensorDesc((1,), "FLOAT7")}, {"x": None}, "'FLOAT7' is no product, dtype or format"),
-        ({"x": TensorDesc((), "FLOAT", "CHWN")}, {"x": None}, "'CHWN' is no product, dtype or"),
+        ({"x": "text"}, {"x": 1}, "'text' is not an argument of a call"),
+        (
+            {"x": TensorDesc((1,), "FLOAT7")},
+            {"x": None},
+            "'FLOAT7' is not a product, dtype or format",
+        ),
+        ({"x": TensorDesc((), "FLOAT", "CHWN")}, {"x": None}, "'CHWN' is not a product, dtype or"),
         ({"x": 2**64}, {"x": 1}, "aclnnX: a number does not fit 64 bits"),
     ],
 )

@@ -59,10 +59,10 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("cases", "--ids", "--json"), "--ids and --json: only one of them can be meant"),
+        (("cases", "--ids", "--json"), "--ids and --json: give only one of them"),
         (
             ("coverage", "--bundle", "{bundle}", "--calls", "{bundle}"),
-            "--bundle and --calls: only one of them can be meant",
+            "--bundle and --calls: give only one of them",
         ),
         (
             ("coverage", "{bundle}", "--calls", "calls.jsonl"),
@@ -100,11 +100,11 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (
             ("audit", "--pages", "{folder}", "--plan", "smoke", "--lock", "{bundle}"),
-            "--plan and --lock: only one of them can be meant",
+            "--plan and --lock: give only one of them",
         ),
         (
             ("audit", "--pages", "{folder}", "--digests", "--json"),
-            "--digests and --json: only one of them can be meant",
+            "--digests and --json: give only one of them",
         ),
     ],
     ids=range(8),
@@ -373,28 +373,31 @@ def test_a_closed_pipe_is_one_line(args: str) -> None:
         (["page", "group_norm"], "no such operator (did you mean 'group_norm_backward'?)"),
         (["audit"], "Missing option '--pages'"),
         (["audit", "--pages", "{here}"], "cannot be read: No such file"),
-        (["check", "{text}"], "is no spec, plan or errata file"),
+        (["check", "{text}"], "is not a spec, plan or errata file"),
         (["generate", "--product", "ascend910c"], "no such product (did you mean 'ascend910"),
         (["generate", "--plan", "smok"], "did you mean 'smoke'?"),
         (["generate", "-o", "{bundle}"], "exists already"),
         (["generate", "--calls", "{empty}"], "empty.jsonl: holds no call"),
         (
             ["run", "{bundle}", "--backend", "torch", "-o", "r.h5", "--timeout", "nan"],
-            "'--timeout': nan is no finite number",
+            "'--timeout': nan is not a finite number",
         ),
         (
             ["minimize", "{bundle}", "{bundle}", "x", "--backend", "torch", "--timeout", "inf"],
-            "'--timeout': inf is no finite number",
+            "'--timeout': inf is not a finite number",
         ),
-        (["coverage", "--fail-under", "nan"], "'--fail-under': nan is no finite number"),
-        (["mutants", "--fail-under", "nan"], "'--fail-under': nan is no finite number"),
-        (["backtest", "--fail-under", "nan", "{text}"], "'--fail-under': nan is no finite number"),
+        (["coverage", "--fail-under", "nan"], "'--fail-under': nan is not a finite number"),
+        (["mutants", "--fail-under", "nan"], "'--fail-under': nan is not a finite number"),
+        (
+            ["backtest", "--fail-under", "nan", "{text}"],
+            "'--fail-under': nan is not a finite number",
+        ),
         (
             ["generate", "-o", "-"],
-            "'-o' / '--output': names no file: what is written here does not go to standard output",
+            "'-o' / '--output': is not a file: this output cannot go to standard output",
         ),
         (["generate", "-o", "suite.h5/"], "'suite.h5/' names a folder: name a file"),
-        (["diff", "{bundle}", "{bundle}", "--html", "-"], "'--html': names no file"),
+        (["diff", "{bundle}", "{bundle}", "--html", "-"], "'--html': is not a file"),
         (["coverage", "absent.h5"], "OP: absent.h5: no such file"),
         (["coverage", "no/where"], "OP: no/where: no such file"),
     ],
@@ -561,7 +564,7 @@ def test_a_broken_spec_is_said_once_and_errata_are_not_held_against_it(tmp_path:
         (
             "judges: [ascend310p, ascend910]",
             "judges: [ascend310p]",
-            "ascend910 is judged by no page; needed is exactly one (key 'judges')",
+            "ascend910 is judged by no page; exactly one is needed (key 'judges')",
         ),
     ],
 )

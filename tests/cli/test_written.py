@@ -68,7 +68,7 @@ def test_what_is_no_regular_file_stays(line: str, name: str, here: Path) -> None
     os.mkfifo("pipe")
     Path("link").symlink_to("pipe")
     told = run(*line.format(name).split())
-    assert told.exit_code == 2 and f"{name}: is no regular file" in told.stderr
+    assert told.exit_code == 2 and f"{name}: is not a regular file" in told.stderr
     assert (
         Path("pipe").is_fifo()
         and Path("link").is_symlink()
@@ -79,7 +79,7 @@ def test_what_is_no_regular_file_stays(line: str, name: str, here: Path) -> None
 def test_nor_does_anything_become_the_file_that_is_being_written(here: Path) -> None:
     os.mkfifo("out.h5.partial")
     told = run("unpack", "b.h5", "-o", "out.h5")
-    assert told.exit_code == 2 and "out.h5.partial: is no regular file" in told.stderr
+    assert told.exit_code == 2 and "out.h5.partial: is not a regular file" in told.stderr
     assert Path("out.h5.partial").is_fifo() and not Path("out.h5").exists()
 
 
@@ -142,7 +142,7 @@ def test_a_lock_is_written_over_itself(here: Path) -> None:
 @pytest.mark.parametrize("line", WRITE)
 def test_an_empty_name_is_none(line: str, here: Path) -> None:
     told = run(*("" if word == "{}" else word for word in line.split()))
-    assert told.exit_code == 2 and "names no file" in told.stderr
+    assert told.exit_code == 2 and "is not a file" in told.stderr
     assert sorted(path.name for path in here.iterdir()) == ["b.h5", "c.jsonl", "r.h5", "w.yaml"]
 
 
@@ -175,7 +175,7 @@ def test_answers_are_dropped_only_where_that_is_asked_for_and_told(here: Path) -
     left = Path("new.h5.partial").read_bytes()
     done = run("run", "b.h5", "--backend", "mutant:nothing", "-o", "new.h5")
     held = (
-        "new.h5.partial: holds answers of an unfinished run, which opgen run --resume goes on"
+        "new.h5.partial: holds answers of an unfinished run, which opgen run --resume continues"
         " from; name another file, or --force drops"
     )
     assert (

@@ -105,7 +105,7 @@ def test_an_error_is_mentioned_from_four_times_the_old_one_on(ratio, told):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[" * 100_000, "is no JSON"),
+        ("[" * 100_000, "is not JSON"),
         (
             '{"format": "opgen report", "version": "2"}',
             "is a damaged report: ValueError: version '2'",

@@ -93,8 +93,11 @@ def test_an_unused_waiver_is_said(entry, note):
             "- {case: x, verdict: passed, reason: r, expires: 2027-01-31}",
             "'passed' cannot be waived",
         ),
-        ("- {case: x, verdict: failed, reason: r, expires: tomorrow}", "'tomorrow' is no day"),
-        ("- {case: x, verdict: failed, reason: r, expires: 2027-02-30}", "'2027-02-30' is no day"),
+        ("- {case: x, verdict: failed, reason: r, expires: tomorrow}", "'tomorrow' is not a date"),
+        (
+            "- {case: x, verdict: failed, reason: r, expires: 2027-02-30}",
+            "'2027-02-30' is not a date",
+        ),
         (
             "- {case: x, verdict: failed, reason: r, expire: 2027-01-31}",
             "no such key (did you mean 'expires'?)",
@@ -112,7 +115,7 @@ def test_bad_waivers_are_refused(text, message):
 def test_all_that_is_wrong_with_a_waiver_is_said_at_once():
     with pytest.raises(FileError) as caught:
         waivers.parse("- {case: x, verdict: fialed, reason: r, expires: soon}\n")
-    assert "'fialed' cannot be waived" in str(caught.value) and "'soon' is no day" in str(
+    assert "'fialed' cannot be waived" in str(caught.value) and "'soon' is not a date" in str(
         caught.value
     )
 

@@ -28,8 +28,8 @@ SURPRISES = [
     ("a: .inf", 1, "a", "YAML 1.1 reads '.inf' as float"),
     ("a: .nan", 1, "a", "YAML 1.1 reads '.nan' as float"),
     ("a: [1, off]", 1, "a.1", "YAML 1.1 reads 'off' as bool"),
-    ("a:\n  b: 1\n  b: 2", 3, "a.b", "the key stands twice; keep one"),
-    ("a: 1\na: 1", 2, "a", "the key stands twice"),
+    ("a:\n  b: 1\n  b: 2", 3, "a.b", "the key appears twice; keep one"),
+    ("a: 1\na: 1", 2, "a", "the key appears twice"),
     ("on: 1", 1, "", "YAML 1.1 reads 'on' as bool"),
     ("true: 1", 1, "", "the key 'true' must be a word or a number; quote it"),
     ("1.5: 1", 1, "", "the key '1.5' must be a word or a number"),
@@ -128,7 +128,7 @@ def test_all_problems_come_at_once_in_the_order_of_lines() -> None:
         ),
         "x.yaml:2: a.deep.3: is not there",
         "x.yaml:2: the a: too small",
-        "x.yaml:3: b: the key stands twice; keep one",
+        "x.yaml:3: b: the key appears twice; keep one",
     ]
 
 

@@ -117,7 +117,7 @@ BODY = "def golden(t, n, w): ...\ndef magnitude(t, n, w): ...\n"
     ("text", "message"),
     [
         (None, ": is missing: an operator needs a kernel with golden, magnitude, depth"),
-        ("def golden(:\n", ":1: is no Python: "),
+        ("def golden(:\n", ":1: is not Python: "),
         ("import numpy\nimport nothing_of_this_name\n", ": No module named 'nothing_of_this_name'"),
         ("\n\nvalue = {}['a']\n", ":3: cannot be imported: KeyError: 'a'"),
         (BODY, ": depth: is missing: a kernel has this function"),

@@ -51,8 +51,8 @@ def test_what_generate_left_unfinished_is_not_replaced(
     with pytest.raises(
         BundleError,
         match=(
-            r"joined.h5.partial: holds an unfinished bundle, which opgen generate --resume goes on"
-            r" from"
+            r"joined.h5.partial: holds an unfinished bundle, which opgen generate"
+            r" --resume continues from"
         ),
     ):
         merge(parts, tmp_path / "joined.h5")
@@ -179,7 +179,7 @@ def test_a_whole_suite_is_no_part(tmp_path: Path) -> None:
     refused(
         [write(tmp_path / "whole.h5", **asked)],
         tmp_path,
-        "whole.h5: is no part of a suite; opgen generate --shard",
+        "whole.h5: is not a part of a suite; opgen generate --shard",
     )
 
 

@@ -92,8 +92,6 @@ def test_no_room() -> None:
         assert place == "No space left on device"
         with pytest.raises(
             FileError,
-            match=(
-                "has no room for what a worker process says: No space left on device; TMPDIR names"
-            ),
+            match=("has no room for messages of a worker: No space left on device; TMPDIR names"),
         ):
             take(place, file)

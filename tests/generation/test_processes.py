@@ -182,8 +182,7 @@ def test_answers_that_find_no_room_are_said_and_not_waited_for() -> None:
         with pytest.raises(
             FileError,
             match=(
-                "has no room for what a worker process says: File too large; TMPDIR names another"
-                " folder$"
+                "has no room for messages of a worker: File too large; TMPDIR names another folder$"
             ),
         ):
             list(answers(long, range(2), 2))
@@ -326,5 +325,5 @@ def test_an_enumeration_whose_worker_is_killed() -> None:
 
     with pytest.raises(FileError) as caught:
         Request().suite(each)
-    assert str(caught.value) == "opgen: a worker process was killed, perhaps for want of memory"
+    assert str(caught.value) == "opgen: a worker process was killed, perhaps for lack of memory"
     assert active_children() == []

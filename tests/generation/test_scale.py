@@ -123,7 +123,7 @@ def test_a_worker_that_is_killed_is_one_message(small_suite: engine.Suite, tmp_p
 
     with pytest.raises(
         BundleError,
-        match="a worker process was killed, perhaps for want of memory; try fewer --workers",
+        match="a worker process was killed, perhaps for lack of memory; try fewer --workers",
     ):
         engine.write(
             small_suite, tmp_path / "suite.h5", {}, workers=2, chunk=STEP, progress=killing

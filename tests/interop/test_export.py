@@ -770,7 +770,7 @@ def test_the_command_says_what_it_leaves_out(smoke: Bundle, tmp_path: Path) -> N
     for place in ("result.csv", "manual/result.csv"):
         (tmp_path / "out" / place).write_text("mine")
         code, said = run("ttk", smoke.path, "-o", tmp_path / "out", "--force")
-        assert code == 2 and f"holds what is no part of an export ({place}); move it away" in said
+        assert code == 2 and f"holds files of no export ({place}); move it away" in said
         assert (tmp_path / "out" / place).read_text() == "mine"
         (tmp_path / "out" / place).unlink()
     code, said = run("npz", smoke.path, "-o", tmp_path / "out", "--force", "--case", smoke.ids[0])
@@ -841,7 +841,7 @@ def test_what_the_command_refuses(odd: Bundle, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").write_text("dear")
     refusals = {
-        "mine": "is not empty and no export of opgen",
+        "mine": "is not empty and not an export of opgen",
         "mine/letter": "is a file; name a folder",
         "no/where": "there is no folder",
     }

@@ -292,7 +292,7 @@ def test_names_that_differ_are_taken_by_their_place(tmp_path: Path) -> None:
     case["inputs"][0]["name"] = "grad_output"
     found = read(tmp_path, case)
     assert json.loads(found.lines[0])["notes"] == [
-        "gradOut: taken from 'grad_output', which stands in its place"
+        "gradOut: taken from 'grad_output', which is at its place"
     ]
 
 
@@ -362,7 +362,7 @@ BAD = [
     (change(pad, "self", tensor("self", 2, dtype="string")), "self: no such dtype 'string'"),
     (
         change(pad, "self", tensor("self", 2, type="blob")),
-        "self: no such type 'blob'; known are tensor, tensors",
+        "self: no such type 'blob'; known: tensor, tensors",
     ),
     (
         change(pad, "self", attr("self", 2)),
@@ -378,11 +378,11 @@ BAD = [
     ),
     (
         change(pad, "self", tensor("self") | {"shape": [2, "x"]}),
-        "args.self.shape: 'x' is no whole number of 64 bits",
+        "args.self.shape: 'x' is not a whole number of 64 bits",
     ),
     (
         change(pad, "self", tensor("self") | {"shape": [2, 10**30]}),
-        f"args.self.shape: {10**30} is no whole number of 64 bits",
+        f"args.self.shape: {10**30} is not a whole number of 64 bits",
     ),
     (
         change(pad, "self", tensor("self") | {"shape": [1] * 26}),
@@ -453,10 +453,10 @@ def test_a_repeated_id_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no JSON: Expecting value (column 1)"),
-        ("[1,", "is no JSON: Expecting value"),
+        ("", "is not JSON: Expecting value (column 1)"),
+        ("[1,", "is not JSON: Expecting value"),
         ("[" * 100_000, "is nested too deeply to be a case file"),
-        ("[" + "9" * 5000 + "]", "is no JSON that can be read: Exceeds the limit"),
+        ("[" + "9" * 5000 + "]", "is not JSON that can be read: Exceeds the limit"),
         ('{"id": 1}', "expects a JSON list of cases, not one object; put it into [ ]"),
         ('"x"', "expects a JSON list of cases, not str"),
         ("[]", "holds no case"),

@@ -284,22 +284,25 @@ BAD = [
     (aclnn(soc_series="('-Ascend310P',)"), "soc_series ('-Ascend310P',) names no known product"),
     (aclnn(soc_series="(1,)"), "soc_series: expects names, not (1,)"),
     (aclnn(tensor_view_shapes=""), "tensor_view_shapes: expects a tuple of shapes, not None"),
-    (aclnn(tensor_view_shapes="((2, 3),"), "tensor_view_shapes: is no Python literal: '((2, 3),'"),
+    (
+        aclnn(tensor_view_shapes="((2, 3),"),
+        "tensor_view_shapes: is not a Python literal: '((2, 3),'",
+    ),
     (
         aclnn(tensor_view_shapes="__import__('os').system('id')"),
-        "tensor_view_shapes: is no Python literal",
+        "tensor_view_shapes: is not a Python literal",
     ),
-    (aclnn(tensor_view_shapes="[0 for _ in 'x']"), "tensor_view_shapes: is no Python literal"),
-    (aclnn(tensor_view_shapes="(9**9**9,)"), "tensor_view_shapes: is no Python literal"),
+    (aclnn(tensor_view_shapes="[0 for _ in 'x']"), "tensor_view_shapes: is not a Python literal"),
+    (aclnn(tensor_view_shapes="(9**9**9,)"), "tensor_view_shapes: is not a Python literal"),
     (aclnn(tensor_view_shapes="(" * 40 + ")" * 40), "tensor_view_shapes: nested too deeply"),
     (aclnn(tensor_view_shapes="-" * 5000 + "1"), "tensor_view_shapes: nested too deeply"),
-    (aclnn(tensor_view_shapes="9" * 5000), "tensor_view_shapes: is no Python literal: '9999"),
+    (aclnn(tensor_view_shapes="9" * 5000), "tensor_view_shapes: is not a Python literal: '9999"),
     (
         aclnn(tensor_view_shapes=f"((0x{'f' * 5000},), (1,), (1,))"),
-        "tensor_view_shapes: is no Python literal: '((0xffff",
+        "tensor_view_shapes: is not a Python literal: '((0xffff",
     ),
-    (aclnn(attributes=f"{{'padding': 0x{'f' * 5000}}}"), "attributes: is no Python literal: "),
-    (aclnn(tensor_view_shapes="'\x00'"), "tensor_view_shapes: is no Python literal"),
+    (aclnn(attributes=f"{{'padding': 0x{'f' * 5000}}}"), "attributes: is not a Python literal: "),
+    (aclnn(tensor_view_shapes="'\x00'"), "tensor_view_shapes: is not a Python literal"),
     (
         aclnn(tensor_view_shapes=" " + "1" * 70000),
         "tensor_view_shapes: 70000 characters in one cell; at most 65536",
@@ -314,7 +317,7 @@ BAD = [
     ),
     (
         aclnn(tensor_view_shapes=f"(({10**20},), (1,), (1,))"),
-        f"args.gradOutput.shape: {10**20} is no whole number of 64 bits",
+        f"args.gradOutput.shape: {10**20} is not a whole number of 64 bits",
     ),
     (
         aclnn(tensor_view_shapes="({1: 2}, (1,), (1,))"),
@@ -341,7 +344,7 @@ BAD = [
     ),
     (
         aclnn(tensor_view_offsets="('a', 0, 0)"),
-        "args.gradOutput.offset: 'a' is no whole number of 64 bits",
+        "args.gradOutput.offset: 'a' is not a whole number of 64 bits",
     ),
     (
         aclnn(tensor_storage_shapes="('a', None, None)"),
@@ -356,13 +359,13 @@ BAD = [
         "output_tensor_indexes: ('x', 2); the outputs gradInput stand at [2]",
     ),
     (aclnn(input_data_ranges="7"), "input_data_ranges: expects (lowest, highest) per input, not 7"),
-    (aclnn(input_data_ranges="((1, 2),) * 3"), "input_data_ranges: is no Python literal"),
+    (aclnn(input_data_ranges="((1, 2),) * 3"), "input_data_ranges: is not a Python literal"),
     (
         aclnn(input_data_ranges="((1, 2), (1, 2), (1, 2))"),
         "input_data_ranges: 3 ranges for the inputs gradOutput, self",
     ),
     (aclnn(attributes="[1]"), "attributes: expects a dictionary, not [1]"),
-    (aclnn(attributes="{[1]: 2}"), "attributes: is no Python literal"),
+    (aclnn(attributes="{[1]: 2}"), "attributes: is not a Python literal"),
     (
         aclnn(attributes="{'pading': [1]}"),
         "attributes: aclnnReflectionPad2dBackward has no 'pading'; it takes padding",
@@ -373,10 +376,10 @@ BAD = [
         aclnn(attributes="{'padding': 'abc'}"),
         "args.padding: expects a list of whole numbers, not 'abc'",
     ),
-    (aclnn(attributes="{'padding': [1.5]}"), "args.padding: 1.5 is no whole number of 64 bits"),
+    (aclnn(attributes="{'padding': [1.5]}"), "args.padding: 1.5 is not a whole number of 64 bits"),
     (
         KERNEL | {"op_name": "pad_v3_grad"},
-        "op_name: 'pad_v3_grad' is a kernel that opgen cannot place; known are groupnormgrad",
+        "op_name: 'pad_v3_grad' is a kernel that opgen cannot place; known: groupnormgrad",
     ),
     (KERNEL | {"attributes": "{}"}, "attributes: num_groups is missing"),
     (KERNEL | {"attributes": "7"}, "attributes: expects a dictionary, not 7"),
@@ -384,11 +387,11 @@ BAD = [
         KERNEL | {"input_ori_shapes": "((2,), (2,), (2,), (2,), (2,))"},
         "input_ori_shapes: [2] has no N and C",
     ),
-    (KERNEL | {"input_ori_shapes": "(('x',),)"}, "input_ori_shapes: ('x',) is no shape"),
-    (KERNEL | {"output_ori_shapes": "((2.5,),)"}, "output_ori_shapes: (2.5,) is no shape"),
+    (KERNEL | {"input_ori_shapes": "(('x',),)"}, "input_ori_shapes: ('x',) is not a shape"),
+    (KERNEL | {"output_ori_shapes": "((2.5,),)"}, "output_ori_shapes: (2.5,) is not a shape"),
     (KERNEL | {"input_dtypes": "('float16', 'float32')"}, "input_dtypes: 2 for 5 inputs"),
     (KERNEL | {"input_ori_shapes": "7"}, "input_ori_shapes: expects a tuple, not 7"),
-    (KERNEL | {"input_ori_shapes": "((2, 3)"}, "input_ori_shapes: is no Python literal"),
+    (KERNEL | {"input_ori_shapes": "((2, 3)"}, "input_ori_shapes: is not a Python literal"),
     (
         POOL_KERNEL | {"output_ori_shapes": "((2, 4, 4, 4),)"},
         "extents [2, 4, 4, 4] of NDHWC are none of NCHW",
@@ -398,7 +401,7 @@ BAD = [
     *(
         (
             other(POOL_KERNEL, "'ksize': [1, 1, 2, 2, 1]", f"'ksize': {value}"),
-            f"attributes: ksize {value} is no list of whole numbers",
+            f"attributes: ksize {value} is not a list of whole numbers",
         )
         for value in ("None", "'abc'", "2.5", "{1: 2}")
     ),
@@ -440,10 +443,10 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, row: Row, message: str) ->
         ("testcase_name,op_name\n", "input_dtypes: the column is missing"),
         (
             ",".join(ttk_import.NEEDED) + ",remark,remark\n",
-            "remark: stands twice among the columns",
+            "remark: appears twice among the columns",
         ),
         (",".join(ttk_import.NEEDED) + "\n", "holds no case"),
-        ('"abc', "1: is no CSV: unexpected end of data"),
+        ('"abc', "1: is not CSV: unexpected end of data"),
         (b"\xff", "not UTF-8: byte 0 is 0xff"),
     ],
 )
@@ -471,9 +474,9 @@ def test_rows_that_are_no_csv_are_named_and_the_rest_is_read(tmp_path: Path) -> 
     assert len(found.lines) == 3
     said = [str(problem).removeprefix(f"{path}:") for problem in found.unreadable]
     assert "4: case a: has 3 cells and the header 11; quote cells that hold a comma" in said
-    assert any(text.startswith("5: case line 5: is no CSV: ") for text in said)
+    assert any(text.startswith("5: case line 5: is not CSV: ") for text in said)
     assert "6: case pad_1: has 12 cells and the header 11; quote cells that hold a comma" in said
-    assert any("7: case line 7: is no CSV: field larger than field limit" in text for text in said)
+    assert any("7: case line 7: is not CSV: field larger than field limit" in text for text in said)
 
 
 def test_a_row_that_ends_before_its_operator_is_named(tmp_path: Path) -> None:

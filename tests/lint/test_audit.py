@@ -211,10 +211,10 @@ def test_a_missing_page_is_a_message(one: Spec, tmp_path: Path) -> None:
     ("options", "said"),
     [
         (("--plan", "smok"), "no such tier or file (did you mean 'smoke'?)"),
-        (("--lock", "aclnnReflectionPad2dBackward.txt"), "is no lock of this version"),
+        (("--lock", "aclnnReflectionPad2dBackward.txt"), "is not a lock of this version"),
         (
             ("--plan", "smoke", "--lock", "aclnnReflectionPad2dBackward.txt"),
-            "--plan and --lock: only one of them can be meant",
+            "--plan and --lock: give only one of them",
         ),
     ],
 )

@@ -509,7 +509,7 @@ def test_the_command_writes_the_lock_that_it_was_asked_for_and_keeps_pages_that_
     [
         ("-o", "nowhere/x.lock", "nowhere/x.lock: there is no folder"),
         ("-o", "", "is a folder"),
-        ("-o", "call.jsonl", "call.jsonl:1: is no lock of this version"),
+        ("-o", "call.jsonl", "call.jsonl:1: is not a lock of this version"),
         ("--markdown", "nowhere/x.md", "nowhere/x.md: there is no folder"),
     ],
 )
@@ -537,10 +537,7 @@ def test_no_lock_to_check_is_bad_usage(tmp_path):
 
 def test_to_check_and_to_write_are_two_things(tmp_path):
     shown = run("--check", "-o", str(tmp_path / "new.lock"))
-    assert (
-        shown.exit_code == 2
-        and "--check and --output: only one of them can be meant" in shown.stderr
-    )
+    assert shown.exit_code == 2 and "--check and --output: give only one of them" in shown.stderr
 
 
 def test_a_lock_with_a_byte_order_mark_is_read(fresh, tmp_path):
@@ -627,9 +624,9 @@ def test_a_change_in_words(change: Change, said: str):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no lock of this version"),
-        ("opgen lock 9\n", "is no lock of this version"),
-        ("", ":1: is no lock of this version"),
+        ("", "is not a lock of this version"),
+        ("opgen lock 9\n", "is not a lock of this version"),
+        ("", ":1: is not a lock of this version"),
         ("opgen lock 1\nx y\n", ":2: expects 'page NAME ...' or"),
         ("opgen lock 1\nx - - - - valid:0:\n", ":2: expects 'page NAME ...' or"),
         ("opgen lock 1\npage p\nx - - - valid:0:\n", ":3: expects 'page NAME ...' or"),
@@ -640,15 +637,15 @@ def test_a_change_in_words(change: Change, said: str):
         ("opgen lock 1\npage p spec=1\na b c d e valid:0:\n", ":3: expects digests of 10"),
         (
             "opgen lock 1\npage p\nx - - - - valid:0:\nx - - - - valid:0:\n",
-            ":4: the case x stands twice",
+            ":4: the case x appears twice",
         ),
         (
             "opgen lock 1\npage p\nx - - - - valid:0:\npage p\ny - - - - valid:0:\n",
-            ":4: the page p stands twice",
+            ":4: the page p appears twice",
         ),
         (
             "opgen lock 1\npage p\n<<<<<<< HEAD\n=======\n>>>>>>> other\n",
-            ":5: is a conflict that a merge left. Remove the file",
+            ":5: is a merge conflict. Remove the file",
         ),
     ],
 )

@@ -116,7 +116,7 @@ def test_command_exits_1_where_nothing_is_firm(tmp_path: Path) -> None:
     ):
         (tmp_path / "calls.jsonl").write_text(text, encoding="utf-8")
         code, _, err = run(str(tmp_path / "calls.jsonl"), "--fail-under", "1")
-        assert (code, err) == (1, "no call is firm: there is nothing that could agree\n")
+        assert (code, err) == (1, "no status is firm, so there is nothing to compare\n")
     assert run(str(tmp_path / "calls.jsonl"))[0] == 0
 
 

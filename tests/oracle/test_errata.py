@@ -227,12 +227,12 @@ def test_every_entry_says_where_it_was_read() -> None:
         (
             "written: untouched}",
             "bound: HALF}",
-            "no such compute dtype 'HALF'; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
+            "no such compute dtype 'HALF'; known: FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
         ),
         (
             "written: untouched}",
             "through: HALF}",
-            "no such compute dtype 'HALF'; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
+            "no such compute dtype 'HALF'; known: FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
         ),
         (
             "written: untouched}",
@@ -258,7 +258,7 @@ def test_every_entry_says_where_it_was_read() -> None:
         (
             "written: untouched}",
             "compute: HALF}",
-            "no such compute dtype 'HALF'; known are FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
+            "no such compute dtype 'HALF'; known: FLOAT16, BFLOAT16, HFLOAT32, FLOAT",
         ),
         ("written: untouched}", "reference: {padL: 1}}", "no such name (did you mean 'padLeft'?)"),
         ("written: untouched}", "outputs: gradWeight, written: zeros}", "no such output"),
@@ -268,7 +268,7 @@ def test_every_entry_says_where_it_was_read() -> None:
             "is read by no entry; delete it",
         ),
         ("stages:", "names: {self: self.rank == 3}\n\nstages:", "is a name of the page already"),
-        ("stages:", "names: {n: self.rank == }\n\nstages:", "is no expression"),
+        ("stages:", "names: {n: self.rank == }\n\nstages:", "is not an expression"),
         ("stages:", "names: [n]\n\nstages:", "names: expects a mapping of id to entry"),
         (
             "stages:",

@@ -362,19 +362,19 @@ def test_a_device_with_a_wrong_checker_answers_as_the_score_says(
     [
         (
             "length_unchecked/padding.lenght",
-            " (did you mean 'padding.length'?); known are padding.length\n",
+            " (did you mean 'padding.length'?); known: padding.length\n",
         ),
         (
             "length_unchecked/kernelSize.length",
-            "no such rule on the bundle's pages; known are padding.length\n",
+            "no such rule on the bundle's pages; known: padding.length\n",
         ),  # another operator's
-        ("length_unchecked/", "no such rule on the bundle's pages; known are padding.length\n"),
-        ("not_enforced/padding.null", "no such rule on the bundle's pages; known are none\n"),
+        ("length_unchecked/", "no such rule on the bundle's pages; known: padding.length\n"),
+        ("not_enforced/padding.null", "no such rule on the bundle's pages; known: none\n"),
         (
             "edge_repeated/padding.length",
-            "holds no single rule wrong; edge_repeated is its whole name\n",
+            "is not a rule of a family; edge_repeated is the whole name\n",
         ),
-        ("nothing/", "mutant: nothing/: holds no single rule wrong; nothing is its whole name\n"),
+        ("nothing/", "mutant: nothing/: is not a rule of a family; nothing is the whole name\n"),
     ],
 )
 def test_a_rule_that_a_mutant_does_not_hold_is_told(

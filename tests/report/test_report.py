@@ -227,8 +227,8 @@ def test_json_read_again_is_the_report(broken, tmp_path):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("{", "is no JSON"),
-        ("[]", "is no report"),
+        ("{", "is not JSON"),
+        ("[]", "is not a report"),
         ('{"format": "opgen report", "version": 99}', "newer than this opgen"),
         ('{"format": "opgen report"}', "damaged"),
     ],

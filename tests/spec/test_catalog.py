@@ -83,7 +83,7 @@ def test_every_product_has_exactly_one_judge(tmp_path: Path) -> None:
         TEXT.replace("judges: [ascend310p, ascend910, ", "judges: ["), encoding="utf-8"
     )
     assert (
-        "ascend310p is judged by no page; needed is exactly one (key 'judges')"
+        "ascend310p is judged by no page; exactly one is needed (key 'judges')"
         in problems(tmp_path)[0]
     )
     (tmp_path / "w.two.yaml").write_text(TEXT, encoding="utf-8")

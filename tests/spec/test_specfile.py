@@ -20,7 +20,7 @@ HALF = "half_kernel: {require: kH <= W / 2}"
 FRAGMENTS = [
     # (what is replaced, by what, the line, the message)
     ("api: aclnn", "apy: aclnn", 1, "the key 'api' is missing"),
-    ("api: aclnn", "apy: aclnn", 1, "apy: no such key (did you mean 'api'?); known are api, page"),
+    ("api: aclnn", "apy: aclnn", 1, "apy: no such key (did you mean 'api'?); known: api, page"),
     (
         "api: aclnnWindowBackward",
         "api: 3",
@@ -322,7 +322,7 @@ FRAGMENTS = [
         "disputed: [keep_half]",
         "disputed: [keep_half, half_kernel]",
         63,
-        "half_kernel: stands in returns twice; every rule has one place",
+        "half_kernel: is in returns twice; every rule has one place",
     ),
     (
         "disputed: [keep_half]",
@@ -554,7 +554,7 @@ def test_all_problems_of_a_bad_file_at_once(path: Path) -> None:
 
 def _plain(text: str) -> list[str]:
     """The lines of a message, without what this Python says of a syntax error."""
-    return [line.split(" is no expression")[0] for line in text.splitlines()]
+    return [line.split(" is not an expression")[0] for line in text.splitlines()]
 
 
 def test_what_is_read() -> None:

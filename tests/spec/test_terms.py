@@ -83,15 +83,15 @@ def read(text: str, view: Columns) -> list[Any]:
 REFUSED = [
     ("padh <= a", "no such name 'padh' (did you mean 'padH'?)"),
     ("zzzz <= a", "no such name 'zzzz'"),
-    ("x.length == 3", "'x.length': no such attribute; known are dtype, format"),
+    ("x.length == 3", "'x.length': no such attribute; known: dtype, format"),
     ("a.rank == 3", "'a.rank': a has no such property"),
     ("x == y", "'x': x stands for the whole; write x.shape of a tensor, x[i] of an array"),
     ("a", "'a' must be one comparison; two facts are two rules"),
     ("a == b and c == d", "must be one comparison; two facts are two rules"),
     ("a < b < c", "must be one comparison"),
-    ("a = b", "is no expression: "),
-    ("a ==", "is no expression: "),
-    ("", "is no expression: "),
+    ("a = b", "is not an expression: "),
+    ("a ==", "is not an expression: "),
+    ("", "is not an expression: "),
     ("a is b", "'a is b': compare with =="),
     ("x.dtype < y.dtype", "'x.dtype < y.dtype': dtype has no order"),
     ("flag < other", "bool has no order"),
@@ -183,7 +183,7 @@ def test_either_is_a_condition_or_a_term(text: str, kind: str) -> None:
     ("text", "message"),
     [
         ("a and flag", "'a': is int, a condition must be"),
-        ("flag +", "is no expression"),
+        ("flag +", "is not an expression"),
         ("q", "no such name"),
     ],
 )
@@ -194,7 +194,7 @@ def test_either_says_what_is_wrong_with_the_part(text: str, message: str) -> Non
 
 @pytest.mark.parametrize("value", [True, 3, None, ["a == b"]])
 def test_what_is_no_text_is_refused(value: Any) -> None:
-    with pytest.raises(TermError, match="is no expression; quote it"):
+    with pytest.raises(TermError, match="is not an expression; quote it"):
         terms.relation(value, Names())
 
 

@@ -148,7 +148,7 @@ def test_what_was_begun_with_other_data_is_not_gone_on_with(tmp_path, monkeypatc
         assert generate(tmp_path, call(), gradOutput=np.ones((1, 2, 5, 5))).exit_code == 130
     assert (tmp_path / "out.h5.partial").exists()
     result = generate(tmp_path, call(), "--resume", gradOutput=np.full((1, 2, 5, 5), 2.0))
-    assert result.exit_code == 2 and "was begun for another suite" in result.stderr
+    assert result.exit_code == 2 and "was started for another suite" in result.stderr
     assert generate(tmp_path, call(), "--resume", gradOutput=np.ones((1, 2, 5, 5))).exit_code == 0
     with opgen.open(tmp_path / "out.h5") as bundle:
         assert bundle["mine"].golden["gradInput"][0, 0, 1, 1] == 9
@@ -183,18 +183,18 @@ def test_bits_of_bfloat16(tmp_path):
             {"gradOutput": np.zeros((1, 2, 5, 5), dtype=complex)},
             "is complex, the call says FLOAT",
         ),
-        ({}, {"gradOutput": np.full((1, 2, 5, 5), "x")}, "is no number"),
+        ({}, {"gradOutput": np.full((1, 2, 5, 5), "x")}, "is not a number"),
         ({"data": "other.npz"}, {}, "data: other.npz: No such file or directory"),
         ({"data": 3}, {}, "expects the name of an .npz file, not 3"),
         (
             {"data": "calls.npz"},
             {},
-            "mine: data: calls.npz: is no .npz file; numpy.savez writes one\n",
+            "mine: data: calls.npz: is not an .npz file; numpy.savez writes one\n",
         ),
         (
             {"data": "empty.npz"},
             {},
-            "mine: data: empty.npz: is no .npz file; numpy.savez writes one\n",
+            "mine: data: empty.npz: is not an .npz file; numpy.savez writes one\n",
         ),
         (
             {},

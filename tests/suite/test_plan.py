@@ -62,7 +62,7 @@ FORM = [  # (what is written instead of what, message)
         "N: 2.5",
         "let.N: expects a term, or a list of {when: condition, is: term}, not 2.5",
     ),
-    ('N: "2"', 'N: [{if: transposed, is: "2"}]', "let.N.0.if: no such key; known are when, is"),
+    ('N: "2"', 'N: [{if: transposed, is: "2"}]', "let.N.0.if: no such key; known: when, is"),
     ('N: "2"', "N: [{when: transposed}]", "let.N.0: the key 'is' is missing"),
     (
         "sets: [padLeft, padRight]",
@@ -85,7 +85,7 @@ FORM = [  # (what is written instead of what, message)
     (
         "dtype: [FLOAT, FLOAT16]",
         "dtype: [FLOAT, FLOAT]",
-        "axes.dtype: 'FLOAT' stands twice; keep one",
+        "axes.dtype: 'FLOAT' appears twice; keep one",
     ),
     ("dtype: [FLOAT, FLOAT16]", "dtype: {value: [FLOAT]}", "no such key (did you mean 'values'?)"),
     (
@@ -187,7 +187,7 @@ FORM = [  # (what is written instead of what, message)
     (
         "    why: because\n",
         "    why: because\n    products: [ascend910, ascend910]\n",
-        "products: 'ascend910' stands twice; keep one",
+        "products: 'ascend910' appears twice; keep one",
     ),
     (
         "    why: because\n",
@@ -251,14 +251,14 @@ FIT = [
     (
         "    why: because\n",
         "    why: because\n    data: {self: [1]}\n",
-        "one: 'self' is no input tensor of this call",
+        "one: 'self' is not an input tensor of this call",
     ),
     ("ascend910b]", "ascend910c]", "no such product 'ascend910c' (did you mean 'ascend910'?)"),
     ("[FLOAT, FLOAT16]", "[FLOAT, FLOAT61]", "no such dtype 'FLOAT61' (did you mean 'FLOAT16'?)"),
     (
         "sets: [padLeft, padRight]",
         "sets: [padLeft, padding.size]",
-        "'padding.size' is no name of specs/reflection_pad2d_backward.yaml",
+        "'padding.size' is not a name of specs/reflection_pad2d_backward.yaml",
     ),
     (
         "sets: [padLeft, padRight]",
@@ -266,7 +266,7 @@ FIT = [
         "'3 + 4': is not a name of the rule language",
     ),
     ("[[0, 1],", "[[0, lefty],", "no such name 'lefty'"),
-    ("[[0, 1],", "[[0, true],", "True is no int"),
+    ("[[0, 1],", "[[0, true],", "True is not of kind int"),
     ('+ grow", W', '+ grov", W', "no such name 'grov' (did you mean 'grow'?)"),
     (
         "when: padLeft == 0",

@@ -26,7 +26,7 @@ WRONG = [
     ({"plan": "smok"}, "no such tier or file (did you mean 'smoke'?)"),
     (
         {"operators": ["reflection_pad2d_backward"], "patterns": ["nothing-*"]},
-        "no case matches what was asked for",
+        "no case matches the request",
     ),
     ({"operators": ["reflection_pad2d_backward"], "shard": "3/2"}, "expects I/N with 1 <= I <= N"),
     ({"operators": ["reflection_pad2d_backward"], "shard": "²/4"}, "expects I/N with 1 <= I <= N"),
@@ -41,7 +41,7 @@ WRONG = [
     ),
     (
         {"calls": "some.jsonl", "recipe": "integer"},
-        "`recipe`: integer: no such recipe (did you mean 'integers'?); known are grid,",
+        "`recipe`: integer: no such recipe (did you mean 'integers'?); known: grid,",
     ),
     (
         {"recipe": "integers"},

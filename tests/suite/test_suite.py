@@ -287,7 +287,7 @@ def test_given_data_must_fit_the_call() -> None:
     short, output = {"gradOutput": (1, 2)}, {"gradInput": (1,)}
     for data, message in (
         (short, "'gradOutput' has 49 elements, not 2"),
-        (output, "'gradInput' is no input tensor"),
+        (output, "'gradInput' is not an input tensor"),
     ):
         wrong = replace(
             made,
@@ -309,7 +309,7 @@ def test_a_handwritten_call_that_is_no_call_is_told() -> None:
     made = plan_for(spec.op)
     pin = replace(made.handwritten[0], args={**made.handwritten[0].args, "padding": [0.5]})
     wrong = replace(made, handwritten=(pin,), document=replace_problems(made.document))
-    with pytest.raises(FileError, match="args.padding: 0.5 is no whole number of 64 bits"):
+    with pytest.raises(FileError, match="args.padding: 0.5 is not a whole number of 64 bits"):
         plan_suite([(spec, wrong)], "smoke")
     replace_problems(made.document)
 

@@ -121,9 +121,7 @@ def numpy_dtype(name: str) -> np.dtype:
     try:
         return _NUMPY[name]
     except KeyError:
-        raise BundleError(
-            f"no data can be stored as {name}: known are {', '.join(_NUMPY)}"
-        ) from None
+        raise BundleError(f"cannot store data as {name}; known: {', '.join(_NUMPY)}") from None
 
 
 Elements = TypeVar("Elements", int, np.ndarray)

@@ -38,11 +38,11 @@ def header(attributes: Mapping[str, object], own: Header) -> Header:
     Returned as they will be read again; BundleError for anything else.
     """
     if not isinstance(attributes, Mapping):
-        raise BundleError(f"header {attributes!r} is no mapping of names to values")
+        raise BundleError(f"header {attributes!r} is not a mapping of names to values")
     result = dict(own)
     for name, value in attributes.items():
         if not isinstance(name, str) or not name or unkept(name):
-            raise BundleError(f"{name!r}: no name that a header can hold")
+            raise BundleError(f"{name!r}: a header cannot hold this name")
         if name in (*RESERVED, *own):
             raise BundleError(f"{name}: is written by opgen itself; leave it out of the header")
         try:

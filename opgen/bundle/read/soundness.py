@@ -67,7 +67,7 @@ def _words(tables: Tables) -> Iterator[str]:
                     np.flatnonzero(counts).astype(f"u{cells.itemsize}").view(cells.dtype).tolist()
                 ):
                     if number not in words:
-                        yield f"{name}: {number} is no {column}"
+                        yield f"{name}: {number} is not a {column}"
 
 
 def _references(tables: Tables, strings: int) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _follow(tables: Tables, rows: str, what: str, owner: str) -> Iterator[str]:
     ) != len(tables[what]):
         yield f"the {what} do not follow their cases"
     elif not np.array_equal(tables[what][owner], np.repeat(np.arange(len(counts)), counts)):
-        yield f"a row of {what} names another {owner} than the one that it stands with"
+        yield f"a row of {what} names another {owner} than the one that it belongs to"
 
 
 def _attributes(tables: Tables) -> Iterator[str]:
@@ -161,14 +161,14 @@ def _attributes(tables: Tables) -> Iterator[str]:
                 f" {op}"
             )
     if not allowed[cases["op"][tensors["case"]], tensors["name"]].all():
-        yield "a tensor is no parameter of its case's API"
+        yield "a tensor is not a parameter of its case's API"
 
 
 def _ids(ids: list[bytes]) -> Iterator[str]:
     try:
         b"\n".join(ids).decode()
     except UnicodeDecodeError:
-        yield "an id is no UTF-8"
+        yield "an id is not UTF-8"
 
 
 def _shapes(tables: Tables) -> Iterator[str]:

@@ -34,7 +34,7 @@ def status(where: str, given: object) -> tuple[int, str]:
         return 0, given
     if not isinstance(given, (int, np.integer)) or isinstance(given, bool):
         raise BundleError(
-            f"{where} {given!r} is no status: an integer, or one of {', '.join(STATUS_WORDS)}"
+            f"{where} {given!r} is not a status: give a number or one of {', '.join(STATUS_WORDS)}"
         )
     if not -(1 << 63) <= given < 1 << 63:
         raise BundleError(
@@ -46,20 +46,20 @@ def status(where: str, given: object) -> tuple[int, str]:
 def seconds(where: str, given: object) -> float:
     """Seconds; NaN where none were taken."""
     if not (given is None or isinstance(given, Real)):
-        raise BundleError(f"{where}: time {given!r} is no number of seconds")
+        raise BundleError(f"{where}: time {given!r} is not a number of seconds")
     try:
         taken = np.nan if given is None else float(given)
     except OverflowError:
         taken = np.inf
     if taken < 0 or taken == np.inf:
-        raise BundleError(f"{where}: time {given} is no time that a case can take")
+        raise BundleError(f"{where}: time {given} is not a possible time")
     return taken
 
 
 def text(where: str, given: object) -> str:
     """What a device said."""
     if not isinstance(given, str):
-        raise BundleError(f"{where}: error {given!r} is no text; str(error) makes one")
+        raise BundleError(f"{where}: error {given!r} is not a text; str(error) makes one")
     if reason := unkept(given):
         raise BundleError(f"{where}: error {given!r} {reason}, and a results file cannot keep it")
     return given
@@ -71,7 +71,7 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
     """
     if not (given is None or isinstance(given, Mapping)):
         raise BundleError(
-            f"{where}: outputs of type {type(given).__name__} are no mapping of names to arrays"
+            f"{where}: outputs of type {type(given).__name__} are not a mapping of names to arrays"
         )
     if not given:
         return {}
@@ -82,13 +82,13 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
     for name, value in given.items():
         if name not in written:
             raise BundleError(
-                f"{where}: {name!r} is no output of the call (outputs:"
+                f"{where}: {name!r} is not an output of the call (outputs:"
                 f" {', '.join(written) or 'none'})"
             )
         try:
             array = np.asarray(value)
         except Exception as error:  # noqa: BLE001  tensors of other libraries refuse in their own ways
-            raise BundleError(f"{where}: numpy makes no array of {name}: {error}") from None
+            raise BundleError(f"{where}: numpy cannot make an array of {name}: {error}") from None
         array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
         if array.dtype not in NAMES:
             raise BundleError(

@@ -60,7 +60,7 @@ def _header(files: Sequence[ResultsFile]) -> Header:
             )
         if facts := contradiction(said(other.header), said(file.header)):
             raise BundleError(
-                f"{file.path}: cannot be joined with {other.path}: {facts} are not one; judge each"
+                f"{file.path}: cannot be joined with {other.path}: {facts} differ; judge each"
                 " by itself"
             )
     for file in files:

@@ -43,7 +43,7 @@ class Results:
         self.path = Path(path)
         self._bundle = _opened(self.path, bundle)
         if self.path.exists() and self.path.samefile(self._bundle.path):
-            raise BundleError(f"{self.path}: is the bundle that is answered; name another file")
+            raise BundleError(f"{self.path}: is the bundle itself; name another file")
         self.header = self._kept(header)
         self.earlier: Header = {}
         """What the answers that are gone on from say of their device."""
@@ -125,7 +125,7 @@ class Results:
             raise BundleError(f"{self.path}: the results are closed")
         row = self._bundle.rows.get(case) if isinstance(case, str) else None
         if row is None:
-            raise BundleError(f"{self.path}: {case!r} is no case of {self._bundle.path}")
+            raise BundleError(f"{self.path}: {case!r} is not a case of {self._bundle.path}")
         if self._answered(row):
             raise BundleError(f"{self.path}: {case!r} has been added already")
         where = f"{self.path}: {case}"
@@ -159,12 +159,10 @@ class Results:
                     f"{path}: results of another bundle: cannot be resumed with {self._bundle.path}"
                 )
             if facts := contradiction(self.earlier | said(header), said(self.header)):
-                raise BundleError(
-                    f"{path}: cannot be resumed: {facts} are not one; write another file"
-                )
+                raise BundleError(f"{path}: cannot be resumed: {facts} differ; write another file")
             if facts := contradiction(self.earlier, said(header)):
                 raise BundleError(
-                    f"{path}: cannot be resumed: {facts}, as {self.path} says, are not one;"
+                    f"{path}: cannot be resumed: {facts}, as {self.path} says, differ;"
                     " move one of the two away"
                 )
             self.earlier |= said(header)
@@ -198,8 +196,8 @@ class Results:
             try:
                 self.close()
                 error.add_note(
-                    f"{self.path}: has the {len(self)} answers so far; --resume (resume=True) goes"
-                    " on from them"
+                    f"{self.path}: has the {len(self)} answers so far; --resume (resume=True)"
+                    " continues from them"
                 )
             except BundleError as failure:
                 error.add_note(str(failure))

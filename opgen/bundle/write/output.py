@@ -42,7 +42,7 @@ def refuse(path: str | Path, force: bool, remedy: str = "--force") -> None:
     for file in (path, partial(path)):
         special = file.exists() and not file.is_file()
         if special or (file != path and file.is_symlink()):
-            raise BundleError(f"{file}: is no regular file, and nothing replaces it; name another")
+            raise BundleError(f"{file}: is not a regular file, so opgen keeps it; name another")
     if path.exists() and not force:
         raise BundleError(f"{path}: exists already; {remedy} replaces it")
     if not path.parent.is_dir():
@@ -144,7 +144,7 @@ class LockedOutput:
             return
         self.leave()
         raise BundleError(
-            f"{self.partial}: holds {unfinished} --resume goes on from; name another file, or"
+            f"{self.partial}: holds {unfinished} --resume continues from; name another file, or"
             " --force drops it"
         )
 

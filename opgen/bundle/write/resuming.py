@@ -46,8 +46,8 @@ def adopt(claim: LockedOutput, fresh: Skeleton, request: str) -> Skeleton:
         wanted = container.first_block("bundle", fresh, request)
         if os.pread(claim.fd, len(wanted), 0) != wanted:
             raise BundleError(
-                f"{claim.partial}: was begun for another suite (other cases, seed, specs, plans or"
-                " opgen); repeat the command that began it, or leave out --resume to begin anew"
+                f"{claim.partial}: was started for another suite (cases, seed, specs, plans or"
+                " opgen); repeat the command that started it, or leave out --resume to start anew"
             )
         with open(fresh.path, "rb") as file:
             for start, end in container.outside(fresh.ranges, fresh.size):

@@ -177,7 +177,7 @@ def _described(ids: Sequence[str], described: DescribedTensors, layout: Layout) 
     source: np.ndarray = np.append(order, -1)[np.searchsorted(known[order], wanted)]
     refuse(
         np.append(known, -1)[source] != wanted,
-        lambda _, name: f"data for {name}, which is no tensor of the call",
+        lambda _, name: f"data for {name}, which is not a tensor of the call",
     )
     sets = source * len(dtypes.ROLES) + layout.role
     refuse(np.bincount(sets)[sets] > 1, lambda *_: "a tensor has two sets of data")

@@ -177,7 +177,7 @@ class Writer:
             if error is not None:
                 error.add_note(
                     f"{self._claim.partial}: holds what is done; the same command with --resume"
-                    " goes on from it"
+                    " continues from it"
                 )
             self._claim.leave()
         self.abort()

@@ -49,7 +49,7 @@ def find(name: str) -> Mutant | Family:
                 "mutant",
                 None,
                 name,
-                f"no such mutant{did_you_mean(name, names())}; known are {', '.join(names())}",
+                f"no such mutant{did_you_mean(name, names())}; known: {', '.join(names())}",
             )
         ]
     )
@@ -66,12 +66,12 @@ def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]
         return mutant, ""
     if not isinstance(mutant, Family):
         raise FileError(
-            [Problem("mutant", None, name, f"holds no single rule wrong; {own} is its whole name")]
+            [Problem("mutant", None, name, f"is not a rule of a family; {own} is the whole name")]
         )
     known = list(dict.fromkeys(member.rule.id for spec in pages for member in mutant.members(spec)))
     if rule not in known:
         text = (
-            f"no such rule on the bundle's pages{did_you_mean(rule, known)}; known are"
+            f"no such rule on the bundle's pages{did_you_mean(rule, known)}; known:"
             f" {', '.join(known) or 'none'}"
         )
         raise FileError.of("mutant", name, text)

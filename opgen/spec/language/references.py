@@ -20,7 +20,7 @@ def reference(node: ast.expr) -> Reference:
             return (node.id, "")
         case ast.Attribute(value=ast.Name(id=base), attr=attribute):
             if attribute not in _ATTRIBUTES:
-                raise failure(node, f"no such attribute; known are {', '.join(_ATTRIBUTES)}")
+                raise failure(node, f"no such attribute; known: {', '.join(_ATTRIBUTES)}")
             return (base, attribute)
         case ast.Subscript(value=ast.Name(id=base), slice=index):
             return (base, _index(index))

@@ -120,10 +120,10 @@ def _shallow(text: str, compiled: Callable[[], T]) -> T:
 
 def _parse(text: str) -> ast.expr:
     if not isinstance(text, str):
-        raise TermError(f"{text!r} is no expression; quote it")
+        raise TermError(f"{text!r} is not an expression; quote it")
     if len(text) > MOST_CHARACTERS:
         raise TermError(f"longer than {MOST_CHARACTERS} characters")
     try:
         return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise TermError(f"'{text}' is no expression: {getattr(error, 'msg', error)}") from None
+        raise TermError(f"'{text}' is not an expression: {getattr(error, 'msg', error)}") from None

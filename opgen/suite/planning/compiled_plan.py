@@ -148,7 +148,7 @@ class CompiledPlan:
         if what not in ("", "view", "values") and self.spec.scope.kind((name, what)) is None:
             self._problem(
                 where,
-                f"'{text}' is no name of"
+                f"'{text}' is not a name of"
                 f" {self.spec.file}{did_you_mean(name, self.spec.scope.names())}",
             )
             return None
@@ -189,7 +189,7 @@ class CompiledPlan:
                 return allowed.index(value)
             self._problem(
                 where,
-                f"no such {kind} {value!r}{did_you_mean(value, allowed)}; known are"
+                f"no such {kind} {value!r}{did_you_mean(value, allowed)}; known:"
                 f" {', '.join(allowed)}",
             )
         elif (
@@ -209,7 +209,7 @@ class CompiledPlan:
             if term is not None:
                 self._problem(where, f"'{value}' is {term.kind}, needed is {kind}")
         else:
-            self._problem(where, f"{value!r} is no {kind}")
+            self._problem(where, f"{value!r} is not of kind {kind}")
         return 0
 
     def _let(

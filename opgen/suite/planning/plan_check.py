@@ -128,7 +128,7 @@ def handwritten_calls(
 def _misfit(spec: Spec, call: Call, name: str, values: tuple[int, ...]) -> str:
     desc = call.args.get(name)
     if name not in [p.name for p in spec.inputs] or not isinstance(desc, TensorDesc):
-        return f"'{name}' is no input tensor of this call"
+        return f"'{name}' is not an input tensor of this call"
     return (
         ""
         if len(values) == prod(desc.shape)
