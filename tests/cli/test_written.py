@@ -142,7 +142,7 @@ def test_a_lock_is_written_over_itself(here: Path) -> None:
 @pytest.mark.parametrize("line", WRITE)
 def test_an_empty_name_is_none(line: str, here: Path) -> None:
     told = run(*("" if word == "{}" else word for word in line.split()))
-    assert told.exit_code == 2 and "is not a file" in told.stderr
+    assert told.exit_code == 2 and "names no file" in told.stderr
     assert sorted(path.name for path in here.iterdir()) == ["b.h5", "c.jsonl", "r.h5", "w.yaml"]
 
 
