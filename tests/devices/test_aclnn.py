@@ -10,8 +10,8 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from math import prod
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
