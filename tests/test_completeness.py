@@ -59,6 +59,7 @@ COVERED_BY = {
     ),
     "test_plan.py": "suite.planning.plan_form suite.enumeration.handwritten",
     "test_mutants.py": "devices.mutant",
+    "test_refresh.py": "generation.versions",
     "test_coverage.py": "quality.coverage_request",
     "test_explain.py": "quality.rule_examples report.cases",
     "test_python_api.py": "generation.bundle_file minimization.failing_case",
