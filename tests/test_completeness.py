@@ -21,7 +21,7 @@ OPERATORS = sorted(catalog().operators)
 
 COVERED_BY = {
     "test_bundle.py": (
-        "bundle.write.arguments bundle.write.blocks bundle.read.call_columns"
+        "bundle.write.arguments bundle.read.batches bundle.write.blocks bundle.read.call_columns"
         " bundle.format.digest bundle.read.finished bundle.write.pools"
         " bundle.write.tables bundle.write.tensors bundle.read.contents"
     ),

@@ -126,14 +126,15 @@ def test_rows_of_tensors_have_the_columns_of_the_table(path: Path) -> None:
         assert bundle.tables["tensors"].dtype.names == TensorRow._fields
 
 
-def test_data_that_lie_before_the_file_are_refused(path: Path) -> None:
+def test_a_batch_of_data_that_lie_before_the_file_is_refused(path: Path) -> None:
     with opgen.open(path) as bundle:
         bundle.check = False
         tensors = bundle.tables["tensors"] = bundle.tables["tensors"].copy()
-        row = np.flatnonzero(tensors["elements"] * (tensors["position"] >= 0))[0]
-        tensors["position"][row] = -7
+        tensors["position"][
+            np.flatnonzero(tensors["elements"] * (tensors["position"] >= 0))[0]
+        ] = -7
         with pytest.raises(BundleError, match="lies outside the data"):
-            bundle.tensor(TensorRow._make(tensors[row].tolist()))
+            list(bundle.batches())
 
 
 def test_booleans_and_nulls_keep_their_kind(path: Path) -> None:
@@ -175,6 +176,36 @@ def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
         opgen.open(tmp_path / "b.h5")
 
 
+@pytest.mark.parametrize("limit", [1, 1000, 1 << 20])
+def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int) -> None:
+    cases, layout = many(20)
+    with Writer(tmp_path / "many.h5", {}, CaseTable.from_cases(cases), layout) as writer:
+        for (name, role), dtype in MANY.items():
+            writer.write(
+                [(np.arange(20), {(name, role): bits(np.random.default_rng(0), dtype, (20, 3, 5))})]
+            )
+    for file in (path, tmp_path / "many.h5"):
+        with opgen.open(file) as bundle:
+            rows = []
+            for batch in bundle.batches(limit):
+                rows += list(batch.rows)
+                for (name, role), stack in batch.arrays.items():
+                    for array, row in zip(stack, batch.rows, strict=True):
+                        case = bundle[row]
+                        wanted = {
+                            "input": case.storage,
+                            "golden": case.golden,
+                            "bound": case.bound,
+                        }[role][name]
+                        assert array.tobytes() == wanted.tobytes() and array.dtype == wanted.dtype
+                one = bundle[batch.rows[0]]
+                found = {"input": one.inputs, "golden": one.golden, "bound": one.bound}
+                assert set(batch.arrays) == {
+                    (name, role) for role, tensors in found.items() for name in tensors
+                }
+            assert rows == list(range(len(bundle)))
+
+
 @pytest.mark.parametrize(
     "header", [{"digest": "x"}, {"a": None}, {"a": "{"}, {"a": "\0"}, {"a": {"b": {1}}}]
 )
@@ -193,7 +224,12 @@ def test_an_empty_bundle(tmp_path: Path) -> None:
     ):
         pass
     with opgen.open(tmp_path / "b.h5") as bundle:
-        assert (len(bundle), len(bundle.cases), list(bundle)) == (0, 0, [])
+        assert (len(bundle), len(bundle.cases), list(bundle), list(bundle.batches())) == (
+            0,
+            0,
+            [],
+            [],
+        )
         assert bundle.header["products"] == [] and bundle.header["seeds"] == ["1", "2"]
     assert verify(tmp_path / "b.h5") == []
 

@@ -26,7 +26,7 @@ class ParameterColumns(NamedTuple):
 
 
 class BundleTables(FinishedFile):
-    """A bundle by its tables, as cases read it; :class:`Bundle` adds the cases."""
+    """A bundle by its tables, as cases and batches read it; :class:`Bundle` adds the cases."""
 
     KIND, ROWS = "bundle", "cases"
 
