@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -17,6 +18,8 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 HERE = Path(__file__).parent
+FIGURES = HERE / "figures.json"
+"""What the pictures show, as the commands printed it when they were made."""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 INSPECT = "opgen inspect opgen-smoke.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'"
@@ -122,6 +125,25 @@ def png(browser: str, page: Path, picture: Path, width: int, height: int) -> Non
         whole.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
 
 
+def figures(folder: Path) -> dict[str, str]:
+    """What the pictures show, in words: picture -> the text of its terminal, or the figures of its
+    page. Runs every command of the gallery in a folder.
+    """
+    texts = {}
+    for picture in dict.fromkeys((*SILENT, *TERMINALS)):
+        for command in SILENT.get(picture, ()):
+            shown(command, folder)
+        if picture in TERMINALS:
+            texts[picture] = Text.from_ansi(shown(TERMINALS[picture], folder)).plain
+    for picture, (page, _, _) in PAGES.items():
+        words = re.sub(
+            r"<(style|script)\b.*?</\1>|<[^>]+>", " ", (folder / page).read_text("utf-8")
+        )
+        counts = re.findall(r"\b\d+ (?:cases?|failed|passed|inconclusive|calls)\b", words)
+        texts[picture] = "\n".join(dict.fromkeys(counts))
+    return texts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m tests.gallery", description="Write the pictures of the README anew."
@@ -131,15 +153,11 @@ def main() -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), "")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for picture in dict.fromkeys((*TERMINALS, *SILENT)):
-            for command in SILENT.get(picture, ()):
-                shown(command, folder)
-            if picture in TERMINALS:
-                output = shown(TERMINALS[picture], folder)
-                if picture in wanted:
-                    (HERE / f"{picture}.svg").write_text(
-                        svg(picture, TERMINALS[picture], output), encoding="utf-8"
-                    )
+        FIGURES.write_text(json.dumps(figures(folder), indent=1) + "\n", encoding="utf-8")
+        for picture, command in TERMINALS.items():
+            if picture in wanted:
+                drawn = svg(picture, command, shown(command, folder))
+                (HERE / f"{picture}.svg").write_text(drawn, encoding="utf-8")
         for picture, (page, width, height) in PAGES.items():
             if picture in wanted and browser:
                 png(browser, folder / page, HERE / f"{picture}.png", width, height)
