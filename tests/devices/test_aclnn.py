@@ -414,7 +414,7 @@ def test_absent_things_are_said_with_where_was_looked(
     monkeypatch.delenv("OPGEN_OPAPI", raising=False)
     text = absent(bundle, tmp_path)
     assert (
-        "cannot load libascendcl.so and libnnopbase.so; looked at /no/toolkit/lib64/libascendcl.so"
+        "cannot load libascendcl.so and libnnopbase.so; tried /no/toolkit/lib64/libascendcl.so"
         in text
         and "set OPGEN_OPAPI" in text
     )
