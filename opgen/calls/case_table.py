@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from opgen.calls import table as call_tables
-from opgen.calls.aims import Aim, Aims, describe
 from opgen.calls.categorical import Categorical
+from opgen.calls.purposes import Purpose, Purposes, describe
 from opgen.calls.table import CallTable, from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Argument, Call, Case, Expectation, Kind, LibraryAnswer, TensorDesc
@@ -27,9 +27,9 @@ class CaseTable:
     """Cases of one or several operators: case ``i`` makes the call in row ``row[i]`` of
     ``calls[table[i]]``.
 
-    ``calls`` has one table per api; several cases may make one call. ``aims`` are what a case is
-    for, and ``nearest_valid`` is the id of the nearest valid call of an invalid one, which may be
-    a case of another part of the suite. ``page`` and ``library`` are what is expected of a device.
+    ``calls`` has one table per api; several cases may make one call. ``purposes`` are what a case
+    is for, and ``nearest_valid`` is the id of the nearest valid call of an invalid one, which may
+    be a case of another part of the suite. ``page`` and ``library`` are what is expected of a device.
     Cases of ``phase`` 2 have data and goldens, drawn by ``recipe`` and computed in ``compute``;
     cases of phase 1 a status only. ``inconclusive`` says why a pass would prove nothing.
     """
@@ -39,7 +39,7 @@ class CaseTable:
     row: np.ndarray
     id: Sequence[str]
     kind: Categorical[Kind]
-    aims: Categorical[Aims]
+    purposes: Categorical[Purposes]
     nearest_valid: Categorical[str]
     recipe: Categorical[str]
     page: Categorical[Expectation]
@@ -67,7 +67,7 @@ class CaseTable:
     @cached_property
     def intent(self) -> Categorical[str]:
         """What each case is for, in words."""
-        return self.aims.map(describe)
+        return self.purposes.map(describe)
 
     def rows_of(self, api: str, products: Collection[str]) -> np.ndarray:
         """The rows of the cases of an operator on some products: those that one page judges."""
@@ -126,7 +126,7 @@ class CaseTable:
         row: np.ndarray,
         id: Sequence[str],
         kind: Categorical[Kind],
-        aims: Categorical[Aims],
+        purposes: Categorical[Purposes],
         nearest_valid: Categorical[str],
         recipe: Categorical[str],
     ) -> CaseTable:
@@ -138,7 +138,7 @@ class CaseTable:
             row=row,
             id=id,
             kind=kind,
-            aims=aims,
+            purposes=purposes,
             nearest_valid=nearest_valid,
             recipe=recipe,
             page=Categorical.constant(Expectation((0,), "valid"), rows),
@@ -206,8 +206,8 @@ class CaseTable:
             except OverflowError:
                 raise ValueError(f"{name}: a number does not fit 64 bits") from None
             row[rows] = np.arange(len(rows))
-        aims: list[Aims] = [
-            (Aim("note", note=case.intent),) if case.intent else () for case in cases
+        purposes: list[Purposes] = [
+            (Purpose("note", note=case.intent),) if case.intent else () for case in cases
         ]
         return cls(
             calls=tuple(tables),
@@ -215,7 +215,7 @@ class CaseTable:
             row=row,
             id=[case.id for case in cases],
             kind=Categorical.of([case.kind for case in cases]),
-            aims=Categorical.of(aims),
+            purposes=Categorical.of(purposes),
             nearest_valid=Categorical.of([case.nearest_valid for case in cases]),
             recipe=Categorical.of([case.recipe for case in cases]),
             page=Categorical.of([case.page for case in cases]),
@@ -229,7 +229,7 @@ class CaseTable:
 _NONE = np.zeros(0, dtype=np.int64)
 _CATEGORICAL = (
     "kind",
-    "aims",
+    "purposes",
     "nearest_valid",
     "recipe",
     "page",

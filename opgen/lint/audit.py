@@ -161,17 +161,17 @@ def facts_of_suite(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
     mode.
     """
     cases = suite.cases.take(suite.cases.rows_of(spec.api, spec.judges))
-    columns = zip(cases.id, cases.aims, cases.page, cases.product, cases.compute, strict=True)
+    columns = zip(cases.id, cases.purposes, cases.page, cases.product, cases.compute, strict=True)
     return {
         name: frozenset(
             {
-                *(rule for aim in aims for rule in aim.rules),
+                *(rule for purpose in purposes for rule in purpose.rules),
                 *(b.rule for b in page.breaks),
                 f"product {product}",
                 f"compute {compute}",
             }
         )
-        for name, aims, page, product, compute in columns
+        for name, purposes, page, product, compute in columns
     }
 
 

@@ -32,8 +32,10 @@ def rule_example(suite: Suite, page: str, rule: Rule) -> RuleExample | None:
     does.
     """
     cases = suite.cases
-    aimed = cases.aims.mask(
-        lambda aims: any(aim.verb == "breaks" and aim.rules[0] == rule.id for aim in aims)
+    aimed = cases.purposes.mask(
+        lambda purposes: any(
+            purpose.verb == "breaks" and purpose.rules[0] == rule.id for purpose in purposes
+        )
     )
     rows = np.intersect1d(np.flatnonzero(aimed), suite.rows_of(page))
     if not len(rows):

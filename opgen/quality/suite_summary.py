@@ -58,12 +58,12 @@ def _page(suite: Suite, name: str) -> Data:
     pairs = 0
     cases = suite.cases.take(suite.rows_of(name))
     cases = cases.take(np.flatnonzero(cases.kind.mask(lambda kind: kind == "invalid")))
-    for case, aims, page, nearest in zip(
-        cases.id, cases.aims, cases.page, cases.nearest_valid, strict=True
+    for case, purposes, page, nearest in zip(
+        cases.id, cases.purposes, cases.page, cases.nearest_valid, strict=True
     ):
-        pairs += aims[0].verb == "orders"
+        pairs += purposes[0].verb == "orders"
         broken = [broken.rule for broken in page.breaks]
-        for rule in [aim.rules[0] for aim in aims if aim.verb == "breaks"]:
+        for rule in [purpose.rules[0] for purpose in purposes if purpose.verb == "breaks"]:
             others = [other for other in broken if other != rule]
             violations[rule].append(_Violation(case, nearest, others))
     rules = [_rule(rule, violations[rule.id]) for rule in spec.rules if rule.forbids]

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from opgen.calls.aims import Aims
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
+from opgen.calls.purposes import Purposes
 from opgen.numerics.recipes import RECIPES
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import terms
@@ -42,7 +42,7 @@ def why_inconclusive(
     for entry in reversed(plan.vacuous):
         here = true_where(_condition(entry.when, judged.spec.scope), judged.view, calls)[cases.row]
         if entry.rules:
-            here = here & cases.aims.mask(lambda aims: _limits_only(aims, entry.rules))  # noqa: B023
+            here = here & cases.purposes.mask(lambda purposes: _limits_only(purposes, entry.rules))  # noqa: B023
         note(here, entry.why)
     note(cases.recipe.mask(ZERO.__contains__), "the incoming gradient is zero")
     elements = np.zeros(calls, dtype=bool)
@@ -55,9 +55,9 @@ def why_inconclusive(
     return Categorical.coded(reasons, why)
 
 
-def _limits_only(aims: Aims, rules: Collection[str]) -> bool:
+def _limits_only(purposes: Purposes, rules: Collection[str]) -> bool:
     """Whether a call stands at limits, and all of them are those of some rules."""
-    limits = {rule for aim in aims if aim.verb == "limits" for rule in aim.rules}
+    limits = {rule for purpose in purposes if purpose.verb == "limits" for rule in purpose.rules}
     return bool(limits) and limits <= set(rules)
 
 

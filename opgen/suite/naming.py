@@ -16,9 +16,9 @@ from itertools import accumulate, compress
 
 import numpy as np
 
-from opgen.calls.aims import Aims
 from opgen.calls.call_json import to_json
 from opgen.calls.factorize import factorize_rows
+from opgen.calls.purposes import Purposes
 from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import DEFAULT
@@ -46,7 +46,7 @@ def product_in(case: str) -> str:
 def case_ids(
     judged: Judgement,
     kind: Iterable[str],
-    aims: Iterable[Aims],
+    purposes: Iterable[Purposes],
     recipe: Iterable[str],
     given: Mapping[int, Mapping[str, Sequence[int]]],
     digits: int = DIGITS,
@@ -59,7 +59,7 @@ def case_ids(
     columns = zip(
         judged.table.product.tolist(),
         kind,
-        aims,
+        purposes,
         recipes,
         _broken_rules(judged),
         call.rows(),
@@ -68,11 +68,11 @@ def case_ids(
     )
     ids: list[str] = []
     digested: dict[int, tuple[str, list[str]]] = {}
-    for row, (product, what, purposes, drawn, rules, parts, decided) in enumerate(columns):
+    for row, (product, what, mine, drawn, rules, parts, decided) in enumerate(columns):
         words, whole = parts, decided
         start = f"{judged.spec.op}.{products[product]}."
         if what == "handwritten":
-            start, words, whole = start + "handwritten.", [_safe(purposes[0].name)], False
+            start, words, whole = start + "handwritten.", [_safe(mine[0].name)], False
         elif drawn not in ("", DEFAULT):
             words.append(drawn)
         if what == "invalid":

@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.calls.aims import Aims
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize
 from opgen.calls.ids import match_ids
 from opgen.calls.jsonl import NamedCall
+from opgen.calls.purposes import Purposes
 from opgen.calls.table import from_calls
 from opgen.model import CRASHES, Call, Kind
 from opgen.numerics.recipes import DEFAULT
@@ -141,7 +141,7 @@ def _planned(
 ) -> Suite:
     """The cases of one page that are asked for."""
     calls = with_handwritten(enumerate_calls(spec, plan, tier, given), plan, tier)
-    ids = case_ids(calls.judged, calls.kind, calls.aims, calls.recipe, calls.given)
+    ids = case_ids(calls.judged, calls.kind, calls.purposes, calls.recipe, calls.given)
     cases, report = _one_per_id(calls, ids), calls.report
     keep = affordable(cases, plan.tiers[tier])
     report.left_out = int((~keep).sum())
@@ -164,15 +164,15 @@ def _planned(
 def _one_per_id(calls: Enumeration, ids: Sequence[str]) -> CaseTable:
     """Enumerated calls as cases; those of one id are one case, for everything that they are for."""
     number, first = factorize(ids)
-    aims: list[Aims] = [()] * len(first)
-    for i, some in zip(number.tolist(), calls.aims, strict=True):
-        aims[i] = tuple(dict.fromkeys(aims[i] + some)) if aims[i] else some
+    purposes: list[Purposes] = [()] * len(first)
+    for i, some in zip(number.tolist(), calls.purposes, strict=True):
+        purposes[i] = tuple(dict.fromkeys(purposes[i] + some)) if purposes[i] else some
     return CaseTable.of_calls(
         calls.judged.table,
         first,
         [ids[row] for row in first.tolist()],
         calls.kind.take(first),
-        Categorical.of(aims),
+        Categorical.of(purposes),
         Categorical.coded([*ids, ""], calls.nearest_valid[first]),
         calls.recipe.take(first),
     )
@@ -201,13 +201,13 @@ def call_suite(
         count = len(places[-1])
         table = from_calls(spec.api, spec.kinds, [distinct[j] for j in mine.tolist()])
         kind: Categorical[Kind] = Categorical.constant("given", count)
-        aims: Categorical[Aims] = Categorical.constant((), count)
+        purposes: Categorical[Purposes] = Categorical.constant((), count)
         cases = CaseTable.of_calls(
             table,
             np.searchsorted(mine, number[places[-1]]),
             [calls[j].id for j in places[-1].tolist()],
             kind,
-            aims,
+            purposes,
             Categorical.constant("", count),
             Categorical.constant(recipe, count),
         )

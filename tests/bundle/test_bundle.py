@@ -97,7 +97,7 @@ def test_a_bundle_and_its_cases_say_what_they_are(path: Path) -> None:
         )
         listed = {"kind", "intent", "recipe", "nearest_valid", "compute", "inconclusive", "phase"}
         assert listed <= set(dir(bundle["one/given"]))
-        assert not hasattr(bundle["one/given"], "aims")
+        assert not hasattr(bundle["one/given"], "purposes")
         bundle.tables["cases"]["phase"][0] = 2
         assert repr(bundle[0]) == "<case one/FLOAT16/0: valid, aclnnOne on ascend910b, data>"
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from opgen.calls.aims import Aim
 from opgen.calls.case_table import CaseTable
+from opgen.calls.purposes import Purpose
 from opgen.model import Argument, Call, Case, Expectation, TensorDesc
 from tests.support.bundle_sample import sample
 
@@ -52,9 +52,9 @@ def test_columns_say_what_the_cases_say() -> None:
 
 
 def test_aims_are_told_in_words() -> None:
-    aims = (Aim("breaks", ("a", "b")), Aim("limits", ("c",)))
+    purposes = (Purpose("breaks", ("a", "b")), Purpose("limits", ("c",)))
     one = CaseTable.from_cases(CASES[:1])
-    aimed = replace(one, aims=one.aims.map(lambda _: aims))
+    aimed = replace(one, purposes=one.purposes.map(lambda _: purposes))
     assert aimed[0].intent == "breaks a with b; at the limit of c"
 
 

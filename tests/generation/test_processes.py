@@ -298,7 +298,7 @@ def test_suites_are_enumerated_side_by_side_to_the_same_cases() -> None:
     assert len(workers) == 4 and set(workers) > {here}
     assert (
         list(together.cases) == list(alone.cases)
-        and list(together.cases.aims) == list(alone.cases.aims)
+        and list(together.cases.purposes) == list(alone.cases.purposes)
         and together.without_data == alone.without_data
     )
     assert list(together.reports) == list(alone.reports)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opgen.calls.aims import Aim, Aims, describe
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
+from opgen.calls.purposes import Purpose, Purposes, describe
 from opgen.cli import main
 from opgen.lint.audit import (
     BOM,
@@ -270,15 +270,17 @@ def test_every_shipped_spec_has_a_digest_for_each_line_that_a_fact_cites() -> No
         assert spec.page is None or list(spec.page.lines) == list(facts_by_line(spec))
 
 
-def a_suite(*cases: tuple[str, Aims, tuple[str, ...], str], product: str = "ascend910") -> Suite:
-    """Of cases (name, aims, the rules that it breaks, compute dtype)."""
+def a_suite(
+    *cases: tuple[str, Purposes, tuple[str, ...], str], product: str = "ascend910"
+) -> Suite:
+    """Of cases (name, purposes, the rules that it breaks, compute dtype)."""
     made = []
-    for name, aims, broken, compute in cases:
+    for name, purposes, broken, compute in cases:
         page = Expectation((0,), "valid", tuple(Break(rule, None, None, "") for rule in broken))
         call = Call("aclnnOne", product, {"k": ()})
-        made.append(Case(name, call, "invalid", describe(aims), page, compute=compute))
+        made.append(Case(name, call, "invalid", describe(purposes), page, compute=compute))
     table = CaseTable.from_cases(made)
-    return Suite(replace(table, aims=Categorical.of([aims for _, aims, _, _ in cases])))
+    return Suite(replace(table, purposes=Categorical.of([purposes for _, purposes, _, _ in cases])))
 
 
 def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None:
@@ -286,17 +288,17 @@ def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None
         "\n".join([*LINES[:4], "k may be anything", "end"]), encoding="utf-8"
     )
     suite = a_suite(
-        ("aims", (Aim("breaks", ("fits",)),), (), ""),
-        ("in-company", (Aim("breaks", ("k.length", "fits")),), ("k.length", "fits"), ""),
-        ("meant-in-company", (Aim("breaks", ("k.length", "fits")),), (), ""),
-        ("happens", (Aim("breaks", ("k.length",)),), ("k.length", "fits"), ""),
-        ("other", (Aim("breaks", ("x.dtype",)),), ("x.dtype",), ""),
-        ("at-limit", (Aim("limits", ("fits",)), Aim("limits", ("x.rank",))), (), ""),
-        ("legal", (Aim("covers", note="covers every pair"),), (), ""),
+        ("purposes", (Purpose("breaks", ("fits",)),), (), ""),
+        ("in-company", (Purpose("breaks", ("k.length", "fits")),), ("k.length", "fits"), ""),
+        ("meant-in-company", (Purpose("breaks", ("k.length", "fits")),), (), ""),
+        ("happens", (Purpose("breaks", ("k.length",)),), ("k.length", "fits"), ""),
+        ("other", (Purpose("breaks", ("x.dtype",)),), ("x.dtype",), ""),
+        ("at-limit", (Purpose("limits", ("fits",)), Purpose("limits", ("x.rank",))), (), ""),
+        ("legal", (Purpose("covers", note="covers every pair"),), (), ""),
     )
     found, differs = with_cases(audit(one, tmp_path), {"one": facts_of_suite(one, suite)})
     assert not differs.cases
-    assert found.cases == ("aims", "in-company", "meant-in-company", "happens", "at-limit")
+    assert found.cases == ("purposes", "in-company", "meant-in-company", "happens", "at-limit")
     entries = [
         LockEntry(case.id, "-", "-", "-", "-", expectation_text(case.page, case.library))
         for case in suite.cases

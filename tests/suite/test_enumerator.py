@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opgen.calls.aims import Aim
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.jsonl import NamedCall
+from opgen.calls.purposes import Purpose
 from opgen.calls.table import from_calls
 from opgen.files.resources import cases_folder
 from opgen.model import Call, FileError, Kind, TensorDesc
@@ -100,7 +100,7 @@ def test_two_runs_are_the_same() -> None:
     spec = page("avg_pool2d_backward")
     one, two = (enumerate_calls(spec, plan(spec.op), "smoke") for _ in range(2))
     assert one.judged.table.calls() == two.judged.table.calls()
-    for a, b in ((one.kind, two.kind), (one.aims, two.aims), (one.recipe, two.recipe)):
+    for a, b in ((one.kind, two.kind), (one.purposes, two.purposes), (one.recipe, two.recipe)):
         assert list(a) == list(b)
     assert one.nearest_valid.tolist() == two.nearest_valid.tolist()
 
@@ -147,7 +147,7 @@ def test_a_tier_of_strength_zero_still_breaks_rules_and_stands_at_limits(
     drafted = enumerate_calls(
         spec, with_tier(spec.op, strength=0, groups=(), pairs=0, **asked), "standard"
     )
-    assert {aim.verb for aims in drafted.aims for aim in aims} == verbs
+    assert {purpose.verb for purposes in drafted.purposes for purpose in purposes} == verbs
     judged = judge(spec, drafted.judged.table)
     assert judged.valid.tolist() == [kind == "valid" for kind in drafted.kind]
     assert {
@@ -464,17 +464,17 @@ def test_given_calls_of_another_page_or_that_are_forbidden_count_for_nothing() -
 
 
 def test_aims_say_what_a_call_is_for() -> None:
-    aims = [
-        Aim("covers", note="covers every triple"),
-        Aim("nearest_valid"),
-        Aim("limits", ("a",)),
-        Aim("lists", ("a",)),
-        Aim("breaks", ("a",)),
-        Aim("breaks", ("a", "b", "c")),
-        Aim("orders", ("a", "b"), codes=(161002, 561103)),
-        Aim("handwritten", name="one", note="why"),
+    purposes = [
+        Purpose("covers", note="covers every triple"),
+        Purpose("nearest_valid"),
+        Purpose("limits", ("a",)),
+        Purpose("lists", ("a",)),
+        Purpose("breaks", ("a",)),
+        Purpose("breaks", ("a", "b", "c")),
+        Purpose("orders", ("a", "b"), codes=(161002, 561103)),
+        Purpose("handwritten", name="one", note="why"),
     ]
-    assert list(map(str, aims)) == [
+    assert list(map(str, purposes)) == [
         "covers every triple",
         "the nearest valid call of an invalid one",
         "at the limit of a",

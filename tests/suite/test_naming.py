@@ -138,7 +138,7 @@ def test_an_id_stays_whatever_else_a_suite_holds(name: str) -> None:
     spec = page(name)
     drafted = enumerate_calls(spec, plan(spec.op), "standard")
     judged = judge(spec, drafted.judged.table)
-    columns = drafted.kind, drafted.aims, drafted.recipe
+    columns = drafted.kind, drafted.purposes, drafted.recipe
     ids = case_ids(judged, *columns, {})
     for row in range(0, len(ids), max(1, len(ids) // 40)):
         alone = judge(spec, drafted.judged.table.take(np.array([row])))

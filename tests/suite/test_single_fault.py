@@ -173,14 +173,14 @@ NEGATIVE = {
 def test_a_null_pointer_or_an_extent_below_zero_is_no_company(name: str, tier: str) -> None:
     """A device that checks these first, and not the rule that the call is for, would pass."""
     spec, made = page(name), suite(name, tier)
-    for case, aims in zip(made.cases, made.cases.aims, strict=True):
+    for case, purposes in zip(made.cases, made.cases.purposes, strict=True):
         extents = [
             extent
             for arg in case.call.args.values()
             if isinstance(arg, TensorDesc)
             for extent in arg.shape
         ]
-        for rule, *company in [aim.rules for aim in aims if aim.verb == "breaks"]:
+        for rule, *company in [purpose.rules for purpose in purposes if purpose.verb == "breaks"]:
             assert not any(spec.rule[other].key == "null" for other in company), case.id
             assert not company or rule in NEGATIVE or min(extents) >= 0, case.id
 

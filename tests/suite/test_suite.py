@@ -70,9 +70,11 @@ def test_equal_calls_are_one_case_with_every_purpose() -> None:
     ]
     assert several and all(case.kind == "valid" for case in several)
     made = suite("avg_pool2d_backward", "full")
-    assert any(len(aims) > 2 for aims in made.cases.aims)
-    for case, aims in zip(made.cases, made.cases.aims, strict=True):
-        assert len(set(aims)) == len(aims) and case.intent == "; ".join(map(str, aims)), case.id
+    assert any(len(purposes) > 2 for purposes in made.cases.purposes)
+    for case, purposes in zip(made.cases, made.cases.purposes, strict=True):
+        assert len(set(purposes)) == len(purposes) and case.intent == "; ".join(
+            map(str, purposes)
+        ), case.id
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -12,10 +12,10 @@ from opgen.bundle.format.dtypes import ROLES, BundleError
 from opgen.bundle.read.call_columns import call_table
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
-from opgen.calls.aims import Aim, Aims
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize_rows
+from opgen.calls.purposes import Purpose, Purposes
 
 _ANY = ("null", "int_array")
 """Kinds of parameters that another bundle may know better."""
@@ -94,8 +94,8 @@ def case_table(bundle: Bundle, kinds: Mapping[str, Mapping[str, str]]) -> CaseTa
         values = [getattr(CaseView(bundle, row), name) for row in first.tolist()]
         return Categorical.coded(values, number)
 
-    def aims(intent: str) -> Aims:
-        return (Aim("note", note=intent),) if intent else ()
+    def purposes(intent: str) -> Purposes:
+        return (Purpose("note", note=intent),) if intent else ()
 
     texts = {
         name: Categorical.coded(bundle.strings, table[name])
@@ -109,7 +109,7 @@ def case_table(bundle: Bundle, kinds: Mapping[str, Mapping[str, str]]) -> CaseTa
         row=row,
         id=bundle.ids,
         kind=fact("kind", table["kind"]),
-        aims=Categorical.coded(bundle.strings, table["intent"]).map(aims),
+        purposes=Categorical.coded(bundle.strings, table["intent"]).map(purposes),
         page=fact("expect", table["bucket"], table["codes"], table["breaks"], breaks),
         library=fact("library", *library),
         phase=table["phase"].astype(np.int64),

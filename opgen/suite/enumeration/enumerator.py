@@ -12,9 +12,9 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from opgen.calls.aims import Aim, Aims
 from opgen.calls.categorical import Categorical
 from opgen.calls.layout import elements, fits_int64
+from opgen.calls.purposes import Purpose, Purposes
 from opgen.calls.table import from_calls
 from opgen.model import Call, FileError, Kind, Problem
 from opgen.oracle.judgement import Judgement, judge
@@ -70,7 +70,7 @@ class Enumeration:
 
     judged: Judgement
     kind: Categorical[Kind]
-    aims: Categorical[Aims]
+    purposes: Categorical[Purposes]
     recipe: Categorical[str]
     nearest_valid: np.ndarray
     report: EnumerationReport
@@ -84,7 +84,7 @@ class _Chosen(NamedTuple):
 
     row: int
     kind: Kind
-    aims: Aims
+    purposes: Purposes
     recipe: str
     nearest_valid: int = -1
 
@@ -99,7 +99,7 @@ def enumerate_calls(
     compiled = CompiledPlan(spec, plan, tier_name)
     report = EnumerationReport(sampled=compiled.constraints.sampled)
     drafted, own = _valid_calls(compiled, tier, report, _seeds(compiled, given, report))
-    covers = (Aim("covers", note=_coverage(tier.strength)),)
+    covers = (Purpose("covers", note=_coverage(tier.strength)),)
     recipes = compiled.recipes(drafted.levels)
     chosen = [_Chosen(row, "valid", covers, recipes[row]) for row in own.tolist()]
     judged = [drafted.judged]
@@ -112,7 +112,7 @@ def enumerate_calls(
     return Enumeration(
         Judgement.concatenate(judged).take(np.array([pick.row for pick in chosen], dtype=np.int64)),
         Categorical.of([pick.kind for pick in chosen]),
-        Categorical.of([pick.aims for pick in chosen]),
+        Categorical.of([pick.purposes for pick in chosen]),
         Categorical.of([pick.recipe for pick in chosen]),
         np.array([place.get(pick.nearest_valid, -1) for pick in chosen], dtype=np.int64),
         report,
@@ -217,20 +217,20 @@ def _edited(
     """
     rules = search.spec.rules
     own_judged = search.valid.judged.take(own)
-    limits: dict[int, list[Aim]] = {}
-    broken: dict[int, list[Aim]] = {}
+    limits: dict[int, list[Purpose]] = {}
+    broken: dict[int, list[Purpose]] = {}
     singles: dict[str, list[int]] = {}
     for r, guard in search.guards:
         rule = rules[r]
         if tier.limits and guard.require.is_inequality:
             for row in violations.boundary_calls(search, rule, guard, tier.limits):
-                limits.setdefault(row, []).append(Aim("limits", (rule.id,)))
+                limits.setdefault(row, []).append(Purpose("limits", (rule.id,)))
         for row in violations.list_members(search, guard, own_judged) if tier.limits else ():
-            limits.setdefault(row, []).append(Aim("lists", (rule.id,)))
+            limits.setdefault(row, []).append(Purpose("lists", (rule.id,)))
         if rule.forbids:
             for row in violations.violations(search, r, guard, tier.invalid):
                 others = violations.side_violations(search, row, r)
-                broken.setdefault(row, []).append(Aim("breaks", (rule.id, *others)))
+                broken.setdefault(row, []).append(Purpose("breaks", (rule.id, *others)))
                 singles.setdefault(rule.id, []).append(row)
     report.unreached = {
         rule.id: unreachable(rule, search.spec)
@@ -244,13 +244,13 @@ def _edited(
     recipes = search.compiled.recipes_of_edits(search.valid.levels)
     behind = len(search.valid.levels)
     borrowed = {base[row] for row in [*broken, *orders] if row not in near} - set(own.tolist())
-    for_another = (Aim("nearest_valid"),)
+    for_another = (Purpose("nearest_valid"),)
     for row in sorted(borrowed):
         yield _Chosen(row, "valid", for_another, recipes[row])
     valid = [(row, for_another) for row in dict.fromkeys(near.values())]
-    for row, aims in [*valid, *((row, tuple(aims)) for row, aims in limits.items())]:
-        yield _Chosen(behind + row, "valid", aims, recipes[base[row]])
-    invalid = [(row, tuple(aims)) for row, aims in broken.items()]
-    for row, aims in [*invalid, *((row, (aim,)) for row, aim in orders.items())]:
+    for row, purposes in [*valid, *((row, tuple(purposes)) for row, purposes in limits.items())]:
+        yield _Chosen(behind + row, "valid", purposes, recipes[base[row]])
+    invalid = [(row, tuple(purposes)) for row, purposes in broken.items()]
+    for row, purposes in [*invalid, *((row, (purpose,)) for row, purpose in orders.items())]:
         nearest = behind + near[row] if row in near else base[row]
-        yield _Chosen(behind + row, "invalid", aims, "", nearest)
+        yield _Chosen(behind + row, "invalid", purposes, "", nearest)

@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from opgen.calls.aims import Aim
+from opgen.calls.purposes import Purpose
 from opgen.suite.enumeration.edit_search import EditSearch
 
 _TRIED = 3
@@ -17,10 +17,10 @@ _TRIED = 3
 
 def precedence_calls(
     search: EditSearch, violations: dict[str, list[int]], most: int
-) -> dict[int, Aim]:
-    """Row -> aim, for every pair of rules with different codes: at most ``most`` calls per product
-    that break exactly both, made from calls that break one of them alone. ``violations``: rule ->
-    the rows that were chosen to break it.
+) -> dict[int, Purpose]:
+    """Row -> purpose, for every pair of rules with different codes: at most ``most`` calls per
+    product that break exactly both, made from calls that break one of them alone.
+    ``violations``: rule -> the rows that were chosen to break it.
     """
     rules, code = search.spec.rules, {rule.id: rule.code for rule in search.spec.rules}
     isolated: dict[tuple[str, int], list[int]] = {}
@@ -34,7 +34,7 @@ def precedence_calls(
             for a, b in product(isolated[first, here][:_TRIED], isolated[second, there][:_TRIED]):
                 asked[a, b] = asked[b, a] = (first, second)
     merged = search.merged(asked)
-    chosen: dict[int, Aim] = {}
+    chosen: dict[int, Purpose] = {}
     taken: dict[tuple[tuple[str, str], int], int] = {}
     for pair, row in sorted(merged.items(), key=lambda item: search.edited.size[item[1]]):
         both = asked[pair]
@@ -42,5 +42,5 @@ def precedence_calls(
         key = both, search.edited.product(row)
         if set(broken) == set(both) and taken.get(key, 0) < most and row not in chosen:
             taken[key] = taken.get(key, 0) + 1
-            chosen[row] = Aim("orders", both, codes=(code[both[0]], code[both[1]]))
+            chosen[row] = Purpose("orders", both, codes=(code[both[0]], code[both[1]]))
     return chosen

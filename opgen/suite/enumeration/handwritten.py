@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from opgen.calls.aims import Aim, Aims
 from opgen.calls.categorical import Categorical
+from opgen.calls.purposes import Purpose, Purposes
 from opgen.calls.table import from_calls
 from opgen.model import Kind
 from opgen.oracle.judgement import Judgement, judge
@@ -27,14 +27,16 @@ def with_handwritten(enumeration: Enumeration, plan: Plan, tier: str) -> Enumera
         return enumeration
     pins, calls = zip(*written, strict=True)
     kind: Categorical[Kind] = Categorical.constant("handwritten", len(calls))
-    aims: list[Aims] = [(Aim("handwritten", name=pin.id, note=pin.why),) for pin in pins]
+    purposes: list[Purposes] = [
+        (Purpose("handwritten", name=pin.id, note=pin.why),) for pin in pins
+    ]
     recipe = Categorical.of([pin.recipe for pin in pins])
     judged = judge(spec, from_calls(spec.api, spec.kinds, calls))
     return replace(
         enumeration,
         judged=Judgement.concatenate([enumeration.judged, judged]),
         kind=Categorical.concatenate([enumeration.kind, kind]),
-        aims=Categorical.concatenate([enumeration.aims, Categorical.of(aims)]),
+        purposes=Categorical.concatenate([enumeration.purposes, Categorical.of(purposes)]),
         recipe=Categorical.concatenate([enumeration.recipe, recipe]),
         nearest_valid=np.concatenate([enumeration.nearest_valid, np.full(len(calls), -1)]),
         given={before + i: pin.data for i, pin in enumerate(pins) if pin.data},

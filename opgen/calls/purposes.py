@@ -10,7 +10,7 @@ Verb: TypeAlias = Literal[
 ]
 
 
-class Aim(NamedTuple):
+class Purpose(NamedTuple):
     """One thing that a call is for.
 
     ``rules`` are those that it breaks, the one aimed at first, then its side violations; the
@@ -47,9 +47,9 @@ class Aim(NamedTuple):
                 return f"{self.name}: {self.note}"
 
 
-Aims: TypeAlias = tuple[Aim, ...]
+Purposes: TypeAlias = tuple[Purpose, ...]
 
 
-def describe(aims: Iterable[Aim]) -> str:
+def describe(purposes: Iterable[Purpose]) -> str:
     """The intent of a call, for people."""
-    return "; ".join(map(str, aims))
+    return "; ".join(map(str, purposes))
