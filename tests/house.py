@@ -23,12 +23,19 @@ VAGUE = ("found", "one", "at")
 """Names of locals and arguments that do not say what they hold."""
 
 
+GOAL = 14_000
+"""Statements that would do. What is above it is mostly one check and one message for each fault of
+a file that somebody else wrote, one formula for each mutant, and forms of kernels that are
+faster."""
+
+
 class Figure(NamedTuple):
-    """A measured number, and the largest that it may be."""
+    """A measured number, the largest that it may be, and what it should become."""
 
     name: str
     value: int
     limit: int
+    goal: int | None = None
 
 
 def trees() -> dict[str, ast.Module]:
@@ -102,7 +109,7 @@ def figures() -> list[Figure]:
         Figure("files at the top of tests/", len(list(TESTS.glob("*.py"))), 15),
         Figure("class names in several modules", len(classes_in_several(modules)), 3),
         *(Figure(f"variables called '{name}'", count[name], 149) for name in VAGUE),
-        Figure("statements", sum(map(statements, modules.values())), 14_000),
+        Figure("statements", sum(map(statements, modules.values())), 16_700, GOAL),
         Figure(
             "patches by setattr in tests",
             lines(TESTS.rglob("*.py"), r"\b\w*patch\w*\.(setattr|object)\b"),
@@ -114,9 +121,10 @@ def figures() -> list[Figure]:
 
 def main() -> int:
     measured = figures()
-    for name, value, limit in measured:
-        print(f"{name:<38}{value:>8,}  at most {limit:>7,}{'' if value <= limit else '  NO'}")
-    return int(any(value > limit for _, value, limit in measured))
+    for name, value, limit, goal in measured:
+        remark = "  NO" if value > limit else "" if goal is None else f"  goal {goal:,}"
+        print(f"{name:<38}{value:>8,}  at most {limit:>7,}{remark}")
+    return int(any(figure.value > figure.limit for figure in measured))
 
 
 if __name__ == "__main__":

@@ -29,9 +29,10 @@ class CaseTable:
 
     ``calls`` has one table per api; several cases may make one call. ``purposes`` are what a case
     is for, and ``nearest_valid`` is the id of the nearest valid call of an invalid one, which may
-    be a case of another part of the suite. ``page`` and ``library`` are what is expected of a device.
-    Cases of ``phase`` 2 have data and goldens, drawn by ``recipe`` and computed in ``compute``;
-    cases of phase 1 a status only. ``inconclusive`` says why a pass would prove nothing.
+    be a case of another part of the suite. ``page`` and ``library`` are what is expected of a
+    device. Cases of ``phase`` 2 have data and goldens, drawn by ``recipe`` and computed in
+    ``compute``; cases of phase 1 a status only. ``inconclusive`` says why a pass would prove
+    nothing.
     """
 
     calls: tuple[CallTable, ...]
