@@ -43,7 +43,7 @@ GROUPS = {
     "Make suites": ("generate", "cases", "merge"),
     "Ask": ("explain", "ops", "page", "judge", "inspect", "coverage", "mutants", "backtest"),
     "Run and judge devices": ("run", "diff", "compare", "minimize"),
-    "Keep what is written": ("check", "audit", "refresh", "verify", "schema"),
+    "Maintain": ("check", "audit", "refresh", "verify", "schema"),
     "Exchange with other tools": ("import", "export", "unpack"),
 }
 """The commands as ``opgen --help`` lists them."""

@@ -1,4 +1,4 @@
-"""``opgen backtest FILE``: compare page and library with statuses that were really returned."""
+"""``opgen backtest FILE``: compare the page and the library with real statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opgen judge [FILE | -]``: say what page and library answer to calls."""
+"""``opgen judge [FILE | -]``: say what the page and the library answer to calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``opgen refresh``: compare goldens with their lock, or write the lock anew."""
+"""``opgen refresh``: compare goldens with their lock, or rewrite the lock."""
 
 from __future__ import annotations
 

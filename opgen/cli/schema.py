@@ -1,4 +1,4 @@
-"""``opgen schema``: print the form of specs, plans or calls, for editors."""
+"""``opgen schema``: print the schema of specs, plans or calls, for editors."""
 
 from __future__ import annotations
 

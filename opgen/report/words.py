@@ -31,8 +31,9 @@ def words() -> dict[str, Word]:
     entries = {}
     for section in MANUAL.read_text(encoding="utf-8").split("\n## ")[1:]:
         title, _, body = section.partition("\n")
-        for word, meaning in re.findall(r"^\* \*\*(.+?)\*\*: (.+(?:\n  .+)*)", body, re.MULTILINE):
-            entries[word] = Word(word, re.sub(r"\s+", " ", meaning), title)
+        for line, meaning in re.findall(r"^\* (\*\*.+?\*\*): (.+(?:\n  .+)*)", body, re.MULTILINE):
+            for word in re.findall(r"\*\*(.+?)\*\*", line):
+                entries[word] = Word(word, re.sub(r"\s+", " ", meaning), title)
     return entries
 
 
