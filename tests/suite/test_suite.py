@@ -181,7 +181,7 @@ def test_the_readme_says_how_many_cases_there_are() -> None:
     cases = sum(len(one.cases) for one in suites)
     data = sum(len(batch.ids) for one in suites for batch in one.batches)
     said = re.search(
-        r"Of ([\d,]+) smoke cases, ([\d,]+) expect only a status code",
+        r"Of the ([\d,]+) cases of the default suite, ([\d,]+) expect only a status code",
         README.read_text(encoding="utf-8"),
     )
     assert said is not None
