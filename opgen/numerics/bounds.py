@@ -22,6 +22,10 @@ from opgen.numerics.formats import FORMATS, Format
 VERSION = 1
 """Raised by hand whenever a bound has other bits; a test sees to it."""
 
+CONCLUSIVE = 2.0**-4
+"""An element proves something where its bound is below this share of its golden. An output without
+such elements lets pass what is wrong by as much."""
+
 ALONE = 1 << 12
 """Elements of an output from which on it gains nothing from company."""
 

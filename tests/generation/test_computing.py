@@ -21,6 +21,7 @@ from opgen.golden import kernel
 from opgen.model import TensorDesc
 from opgen.numerics import readings
 from opgen.numerics.arrays import Array
+from opgen.numerics.bounds import CONCLUSIVE
 from opgen.numerics.formats import format_of
 from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import rounded
@@ -286,9 +287,9 @@ def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:
 
 
 @pytest.mark.parametrize("name", suites.PAGES)
-def test_a_device_that_returns_zeros_is_seen(name: str) -> None:
-    """In every case of everyday data half of the elements that are not 0 have a bound below their
-    size, at least.
+def test_everyday_data_tell_right_from_wrong(name: str) -> None:
+    """Half of the elements that are not 0 have a bound below their size, at least, so that zeros
+    are seen; and some bound of every output is a small share of its golden.
     """
     some = [
         batch
@@ -308,7 +309,21 @@ def test_a_device_that_returns_zeros_is_seen(name: str) -> None:
         )
         there = golden != 0
         assert ((np.abs(golden) > limit).sum(axis=1) * 2 >= there.sum(axis=1)).all(), (ids, out)
+        small = limit < CONCLUSIVE * np.abs(golden)
+        assert (small.any(axis=1) | ~there.any(axis=1)).all(), (ids, out)
     assert len(outputs) > 20
+
+
+def test_data_far_from_their_mean_have_bounds_that_prove_nothing() -> None:
+    """Group norm multiplies rounding by the square of how far x and its mean are from 0."""
+    args = sample.norm()["args"]
+    for name in ("input", "mean"):
+        args = {**args, name: {**args[name], "range": [1000, 1002]}}
+    call = make_call("aclnnGroupNormBackward", "ascend910b", args, catalog().kinds)
+    (batch,) = of_calls([NamedCall("far", call, {})]).batches
+    (arrays,) = compute([replace(batch, recipe="normal")], 0)
+    golden, limit = (floats(arrays["gradInput", role]) for role in ("golden", "bound"))
+    assert (limit > np.abs(golden)).mean() < 1 and (limit > CONCLUSIVE * np.abs(golden)).all()
 
 
 @pytest.mark.parametrize(
