@@ -79,8 +79,9 @@ class AlignedResults:
         """The elements of one output, 1-D; BundleError where they do not match their digest: then
         the file is at fault, not the device.
         """
-        row, name, dtype, _, *where = self.file.tables["tensors"][self.output[golden]].tolist()
-        return self.file.elements(row, name, dtype, *where)
+        tensor = self.file.tables["tensors"][self.output[golden]]
+        columns = ("result", "name", "dtype", "elements", "position", "digest")
+        return self.file.elements(*tensor[list(columns)].item())
 
 
 def goldens_of(bundle: Bundle) -> GoldenRows:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.calls.table import ScalarColumn, from_calls
 from opgen.comparison.elements import errors
-from opgen.comparison.explain import untouched
 from opgen.golden import Kernel, kernel
 from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import bound, gamma
@@ -32,7 +32,9 @@ from opgen.spec.catalog import catalog
 from opgen.spec.compute_dtype import compute_dtypes
 from opgen.spec.spec import Spec
 
-Returned = Callable[[int], Mapping[str, Array]]
+Output: TypeAlias = tuple[Array, int | None]
+"""What a device returned, and how many elements of it were never written, where that is known."""
+Returned = Callable[[int], Mapping[str, Output]]
 
 
 @dataclass(frozen=True)
@@ -116,30 +118,28 @@ def _known(
         yield _Case(view, spec, i, names, answers, readings), entries
 
 
-def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Array]) -> dict[str, str]:
+def _explain(case: _Case, entries: list[Numeric], outputs: Mapping[str, Output]) -> dict[str, str]:
     """The entries behind every wrong output of a case, id -> in words; empty where one is wrong by
     itself.
     """
     reasons: dict[str, str] = {}
-    for name, device in outputs.items():
+    for name, (device, unwritten) in outputs.items():
         golden, limit = case.view.golden[name], case.view.bound[name]
-        if _within(device.reshape(golden.shape), golden, limit):
+        if not unwritten and _within(device.reshape(golden.shape), golden, limit):
             continue
         own = [entry for entry in entries if not entry.outputs or name in entry.outputs]
-        used = _written(own, device) or _computed(case, own, name, device.reshape(golden.shape))
+        with np.errstate(invalid="ignore"):  # NaN of any kind
+            zeros = not unwritten and not device.any()
+        holds = {"zeros": zeros, "untouched": unwritten == device.size}
+        used = [entry for entry in own if holds.get(entry.written)][:1]
+        if not used and not unwritten:
+            used = _computed(case, own, name, device.reshape(golden.shape))
         if not used:
             return {}
         for entry in used:
             because = f": {entry.note}" if entry.note else f" ({', '.join(entry.where)})"
             reasons[entry.id] = entry.id + because
     return reasons
-
-
-def _written(entries: list[Numeric], device: Array) -> list[Numeric]:
-    """The first entry that says how an output is not written, where it was not."""
-    with np.errstate(invalid="ignore"):  # NaN of any kind
-        holds = {"zeros": not device.any(), "untouched": untouched(device) == device.size}
-    return [entry for entry in entries if holds.get(entry.written)][:1]
 
 
 def _computed(case: _Case, entries: list[Numeric], name: str, device: Array) -> list[Numeric]:

@@ -15,7 +15,6 @@ from opgen.bundle.read.case import CaseView
 from opgen.comparison.elements import Errors, errors
 from opgen.comparison.likeness import resembles
 from opgen.comparison.pattern import axis_names, describe
-from opgen.numerics import canary
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
 from opgen.spec.catalog import catalog
@@ -35,8 +34,7 @@ class ComparedOutput:
     bound: Array
     form: tuple[int, ...]
     axes: tuple[str, ...]
-    untouched: int = 0
-    dtype: str = ""
+    dtype: str
 
     @cached_property
     def errors(self) -> Errors:
@@ -56,7 +54,6 @@ def compared(case: CaseView, name: str, device: Array) -> ComparedOutput:
         golden.astype(wide),
         bound.astype(wide),
         *form_of(case, name),
-        untouched(device),
         _NAMES[device.dtype],
     )
 
@@ -138,9 +135,6 @@ def _free(
 
 def likeness(output: ComparedOutput) -> str:
     """What a wrong output is instead of what is expected; empty where it is nothing simple."""
-    if output.untouched:
-        whole = output.untouched == output.device.size
-        return "nothing was written" if whole else f"{output.untouched} elements were never written"
     return resembles(output.device, output.golden, output.errors.wrong, output.dtype)
 
 
@@ -171,15 +165,6 @@ def told_apart(number: Array, other: Array) -> tuple[str, str]:
     """
     short = f"{number:.9g}", f"{other:.9g}"
     return short if short[0] != short[1] else (str(number), str(other))
-
-
-def untouched(device: Array) -> int:
-    """How many elements of an output still hold the canary that the aclnn backend lays in it: a NaN
-    that no operation produces.
-    """
-    pattern = canary.pattern(_NAMES[device.dtype], device.itemsize)
-    elements = np.ascontiguousarray(device).reshape(-1).view(np.uint8).reshape(-1, device.itemsize)
-    return int((elements == pattern).all(axis=1).sum())
 
 
 def call_line(call: Mapping[str, object]) -> str:

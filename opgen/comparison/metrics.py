@@ -9,6 +9,7 @@ Large outputs come in several pieces.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -242,10 +243,10 @@ def _ratio(mine: Array, other: Array) -> Array:
 
 
 def plain(
-    table: MetricTable, met: Mapping[str, Array], repeated: Array, outputs: Array
-) -> dict[int, dict[str, object]]:
+    table: MetricTable, met: Mapping[str, Array], more: Mapping[str, Array], outputs: Array
+) -> dict[int, dict[str, Any]]:
     """The metrics of some outputs, by row, for programs; ``met``: which outputs meet a criterion,
-    ``repeated``: how often each had other bits.
+    ``more``: what else is known of each.
     """
     finite = np.maximum(table["finite"], 1.0)
     columns = {
@@ -260,7 +261,7 @@ def plain(
         "mere": table["relative_sum"] / finite,
         "mare": table["relative"],
         "rmse": np.sqrt(table["squares"] / finite),
-        "differs": repeated,
+        **more,
     }
     rows = zip(*(column[outputs].tolist() for column in columns.values()), strict=True)
     meets = (

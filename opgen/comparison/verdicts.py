@@ -14,7 +14,7 @@ import numpy as np
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
 from opgen.calls.ids import select_ids
-from opgen.comparison import deviations, explain, metrics
+from opgen.comparison import deviations, explain, metrics, unwritten
 from opgen.comparison.alignment import AlignedResults, GoldenRows, align, goldens_of
 from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.first_phase import status_verdict
@@ -128,8 +128,11 @@ class _Diff:
         self.met = metrics.criteria(self.table, self.precisions.name) if len(goldens) else {}
         if other is not None:
             self.met |= self._double(other)
-        repeated = sum(map(self._differs, repeats), np.zeros(len(goldens), dtype=np.int64))
-        self.metrics = metrics.plain(self.table, self.met, repeated, self.asked)
+        more = {
+            "differs": sum(map(self._differs, repeats), np.zeros(len(goldens), dtype=np.int64)),
+            "unwritten": unwritten.column(answers, len(goldens), self.asked),
+        }
+        self.metrics = metrics.plain(self.table, self.met, more, self.asked)
 
     def report(self) -> DiffReport:
         verdicts = {row: self._verdict(row) for row in self.rows}
@@ -199,14 +202,15 @@ class _Diff:
             text = f"{name}: {self.answers.forms.get(i, 'not returned')}"
             return text, text
         beyond, elements = (int(self.table[column][i]) for column in ("beyond", "elements"))
+        left = unwritten.in_words(self.metrics[i]["unwritten"], elements)
         if not beyond:
-            return None
+            return (f"{name}: {left}", left) if left else None
         self.explained += 1
         if self.explained > self.most_explained:
             return f"{name}: {beyond} of {elements} elements beyond the bound", ""
         case = self.bundle[int(self.goldens.case[i])]
         output = explain.compared(case, name, self.answers.tensor(i))
-        like = explain.likeness(output)
+        like = left or explain.likeness(output)
         return explain.sentence(output, like), like
 
     def _vacuous(self, row: int) -> str:
@@ -241,8 +245,11 @@ class _Diff:
             known[row] = Verdict(verdict.case, KNOWN, f"{reason} ({verdict.detail})", facts)
         return known
 
-    def _returned(self, row: int) -> dict[str, Array]:
-        return {self._name(i): self.answers.tensor(i) for i in self.of_case[row]}
+    def _returned(self, row: int) -> dict[str, tuple[Array, int | None]]:
+        return {
+            self._name(i): (self.answers.tensor(i), self.metrics[i]["unwritten"])
+            for i in self.of_case[row]
+        }
 
     # words ----------------------------------------------------------------------------------------
     def _name(self, i: int) -> str:
@@ -299,6 +306,8 @@ class _Diff:
                 f"{left} of {left + len(self.asked)} outputs were not compared: they are missing,"
                 " in another form, or of calls that failed"
             )
+        if note := unwritten.note(self.metrics[i]["unwritten"] for i in self.asked.tolist()):
+            yield note
         if self.explained > self.most_explained:
             yield (
                 f"{self.explained} outputs are beyond their bound; {self.most_explained} of them"

@@ -68,6 +68,7 @@ def run(
                     answer.run_status,
                     answer.time,
                     answer.error,
+                    answer.unwritten,
                 )
                 tally[_kind(answer)] += 1
                 _log.debug("%s: status %s, %s s", answer.id, answer.status, answer.time)

@@ -169,7 +169,7 @@ def test_what_can_be_gone_on_from_is_not_dropped(
         with pytest.raises(BundleError, match=held):
             write_it()
         assert left.read_bytes() == before and not out.exists()
-    left.write_bytes(b"opgen bundle 3\nrequest of somebody\n")
+    left.write_bytes(b"opgen bundle 4\nrequest of somebody\n")
     create = opgen.Results.create
     for write_it in (
         lambda: join(shares, out),
@@ -184,7 +184,7 @@ def test_what_can_be_gone_on_from_is_not_dropped(
             ),
         ):
             write_it()
-        assert left.read_bytes() == b"opgen bundle 3\nrequest of somebody\n" and not out.exists()
+        assert left.read_bytes() == b"opgen bundle 4\nrequest of somebody\n" and not out.exists()
     assert len(os.listdir("/proc/self/fd")) == descriptors
     join(shares, out, force=True)
     assert not left.exists()

@@ -50,6 +50,7 @@ def answers(bundle: Bundle) -> dict[str, dict[str, Any]]:
         "time": 0.25,
         "error": "超时",
         "outputs": {"gradInput": bits(draw, "BFLOAT16", (2, 3))},
+        "unwritten": {"gradInput": np.int32(6)},
     }
     found["one/invalid"] = {"status": 161002}
     found["one/handwritten"] = {"status": "crash", "error": "signal 11"}
@@ -77,6 +78,7 @@ def test_round_trip(bundle: Bundle, tmp_path: Path) -> None:
             assert {
                 key: getattr(one, key) for key in ("status", "run_status", "time", "error")
             } == {key: whole[key] for key in ("status", "run_status", "time", "error")}
+            assert one.unwritten == whole.get("unwritten", {})
             outputs = whole["outputs"]
             assert isinstance(outputs, dict) and list(one.outputs) == list(outputs)
             assert all(same_bits(one.outputs[key], array) for key, array in outputs.items())
@@ -221,6 +223,19 @@ def test_no_results_at_all(bundle: Bundle, tmp_path: Path) -> None:
             "two 0: gradInput of type object: no file keeps it",
         ),
         ((["two 0"], 0), "['two 0'] is not a case of"),
+        *(
+            (
+                ("two 0", 0, {"gradInput": np.zeros(2)}, 0, None, "", {name: count}),
+                f"two 0: unwritten: {name}: {count!r} is not a number of elements",
+            )
+            for name, count in (
+                ("gradInput", 3),
+                ("gradInput", -1),
+                ("gradInput", 1.0),
+                ("gradWeight", 0),
+            )
+        ),
+        (("two 0", 0, {}, 0, None, "", [0]), "two 0: unwritten [0] is not a mapping of outputs"),
     ],
 )
 def test_what_cannot_be_added(

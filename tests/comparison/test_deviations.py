@@ -7,7 +7,6 @@ import pytest
 
 import opgen
 from opgen.files.resources import specs_folder
-from opgen.numerics import canary
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.rounding import stored
 from opgen.oracle import erratafile
@@ -635,7 +634,7 @@ def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_anot
     )
     shape = bundle["pad-FLOAT"].golden["gradInput"].shape
     outputs = {
-        "canary": np.full(shape, canary.pattern("FLOAT", 4).view(np.float32)[0]),
+        "canary": np.full(shape, sample.CANARY),
         "zeros": np.zeros(shape, np.float32),
         "nan": np.full(shape, np.float32("nan")),
         "ones": np.ones(shape, np.float32),
@@ -668,9 +667,7 @@ def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path):
     )
 
     def spoil(outputs):
-        unwritten = np.full_like(
-            outputs["gradInput"], canary.pattern("FLOAT", 4).view(np.float32)[0]
-        )
+        unwritten = np.full_like(outputs["gradInput"], sample.CANARY)
         return {
             "gradInput": unwritten,
             **{name: values * 0 for name, values in outputs.items() if name != "gradInput"},

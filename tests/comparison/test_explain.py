@@ -10,7 +10,6 @@ import pytest
 import opgen
 from opgen.comparison.explain import call_line
 from opgen.comparison.pattern import describe
-from opgen.numerics import canary
 from tests.support import device_sample as sample
 from tests.support.device_sample import judged, only
 
@@ -85,7 +84,7 @@ def test_wrong_outputs_are_told_in_words(bundle, tmp_path, spoil, message):
 def test_untouched_outputs_are_seen(bundle, tmp_path):
     def untouched(outputs):
         values = outputs["gradInput"]
-        values[...] = canary.pattern("FLOAT", 4).view(np.float32)[0]
+        values[...] = sample.CANARY
         return outputs
 
     assert (
@@ -94,11 +93,7 @@ def test_untouched_outputs_are_seen(bundle, tmp_path):
     )
     half = only(
         "pool-plain",
-        lambda o: {
-            "gradInput": np.where(
-                np.arange(6) > 2, canary.pattern("FLOAT", 4).view(np.float32)[0], o["gradInput"]
-            )
-        },
+        lambda o: {"gradInput": np.where(np.arange(6) > 2, sample.CANARY, o["gradInput"])},
     )
     assert "108 elements were never written" in judged(bundle, tmp_path, half)["pool-plain"].detail
 

@@ -546,7 +546,7 @@ def test_every_criterion_is_what_its_page_says(kind):
         assert found == mine.meets | mine.against(its), (device, other, golden, bound)
         for name, value in found.items():
             seen.setdefault(name, set()).add(value)
-        said = metrics.plain(tables[0], met, np.array([3]), np.array([0]))[0]
+        said = metrics.plain(tables[0], met, {"differs": np.array([3])}, np.array([0]))[0]
         assert (said["elements"], said["nonfinite"], said["differs"]) == (
             len(golden),
             mine.foreign,

@@ -29,11 +29,15 @@ from opgen.bundle.write.pools import Lists, Strings
 
 
 class Output(NamedTuple):
-    """One output: parameter, number of its dtype, shape, and where its bytes lie."""
+    """One output: parameter, number of its dtype, shape, how many of its elements were never
+    written (:data:`~opgen.bundle.results.reader.NOT_KNOWN` where nobody looked), where its bytes
+    lie.
+    """
 
     name: str
     dtype: int
     shape: tuple[int, ...]
+    unwritten: int
     data: StoredBytes
 
 
@@ -73,11 +77,12 @@ def _output(
     shape: int,
     elements: int,
     position: int,
+    unwritten: int,
     digest: bytes,
 ) -> Output:
     place = file.place(row, name, dtype, elements, position)
     data = StoredBytes(file.path, file.fd, *place, digest)
-    return Output(file.names[name], dtype, file.sequence(shape) or (), data)
+    return Output(file.names[name], dtype, file.sequence(shape) or (), unwritten, data)
 
 
 def write(
@@ -105,11 +110,11 @@ def write(
         statuses = answer.status, word, answer.run_status, run_word
         counts = len(tensors), len(answer.outputs)
         results.append((answer.row, answer.id.encode(), *statuses, answer.time, error, *counts))
-        for name, dtype, shape, data in answer.outputs:
+        for name, dtype, shape, unwritten, data in answer.outputs:
             elements, position = prod(shape), blobs.setdefault(WORDS[dtype], 0)
             blobs[WORDS[dtype]] += room(elements, numpy_dtype(WORDS[dtype]).itemsize)
-            lies = shapes.number(shape), elements, position, data.digest
-            tensors.append((row, numbers[name], dtype, *lies))
+            lies = shapes.number(shape), elements, position
+            tensors.append((row, numbers[name], dtype, *lies, unwritten, data.digest))
     lists, integers = shapes.tables()
     width = max((len(answer.id.encode()) for answer in answers), default=1)
     tables = {
@@ -168,6 +173,7 @@ def _tensors_dtype(names: list[str]) -> np.dtype:
             ("shape", "<u4"),
             ("elements", "<i8"),
             ("position", "<i8"),
+            ("unwritten", "<i8"),
             ("digest", DIGEST_TYPE),
         ]
     )

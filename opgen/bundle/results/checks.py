@@ -101,3 +101,17 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
                 array = stored(array, described["dtype"])
         outputs[name] = array
     return outputs
+
+
+def unwritten(where: str, outputs: Mapping[str, np.ndarray], given: object) -> Mapping[str, int]:
+    """How many elements of each output a device never wrote; no entry where that is not known."""
+    if not (given is None or isinstance(given, Mapping)):
+        raise BundleError(f"{where}: unwritten {given!r} is not a mapping of outputs to numbers")
+    for name, count in (given or {}).items():
+        size = outputs[name].size if name in outputs else -1
+        if not isinstance(count, (int, np.integer)) or not 0 <= count <= size:
+            raise BundleError(
+                f"{where}: unwritten: {name}: {count!r} is not a number of elements of an output"
+                " that is returned"
+            )
+    return {name: int(count) for name, count in (given or {}).items()}

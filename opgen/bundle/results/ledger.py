@@ -10,9 +10,10 @@ import numpy as np
 from opgen.bundle.format.dtypes import DTYPES, NAMES
 from opgen.bundle.format.heading import Header
 from opgen.bundle.results.answers import CaseAnswer, Output
+from opgen.bundle.results.reader import NOT_KNOWN
 from opgen.bundle.write.journal import Journal
 
-_FIRST = {"opgen answers": 2}
+_FIRST = {"opgen answers": 3}
 
 
 class Ledger:
@@ -37,7 +38,8 @@ class Ledger:
             if "answer" in facts:
                 told = zip(facts["outputs"], data, strict=True)
                 outputs = (
-                    Output(name, dtype, tuple(shape), raw) for (name, dtype, shape), raw in told
+                    Output(name, dtype, tuple(shape), unwritten, raw)
+                    for (name, dtype, shape, unwritten), raw in told
                 )
                 answer = CaseAnswer._make((*facts["answer"], tuple(outputs)))
                 self.answers[answer.row] = answer
@@ -54,11 +56,16 @@ class Ledger:
             self._journal.add({"header": header})
             self.header = dict(header)
 
-    def add(self, answer: CaseAnswer, arrays: Mapping[str, np.ndarray]) -> CaseAnswer:
+    def add(
+        self, answer: CaseAnswer, arrays: Mapping[str, np.ndarray], unwritten: Mapping[str, int]
+    ) -> CaseAnswer:
         """Write an answer down with its outputs, of which it says nothing yet; returns it with
         them.
         """
-        told = [(name, DTYPES[NAMES[array.dtype]], array.shape) for name, array in arrays.items()]
+        told = [
+            (name, DTYPES[NAMES[array.dtype]], array.shape, unwritten.get(name, NOT_KNOWN))
+            for name, array in arrays.items()
+        ]
         flat = (np.ascontiguousarray(array).reshape(-1) for array in arrays.values())
         data = self._journal.add(
             {"answer": answer[:-1], "outputs": told}, [array.view(np.uint8).data for array in flat]

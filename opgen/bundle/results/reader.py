@@ -16,6 +16,8 @@ from opgen.model import Code
 
 NO_STATUS = "none"
 """The word that stands for a status that nobody recorded."""
+NOT_KNOWN = -1
+"""What stands for the number of elements that a device left unwritten, where nobody looked."""
 _OWN = (*RESERVED, "bundle")
 
 
@@ -40,13 +42,13 @@ def _same(fact: object, other: object) -> bool:
     return bool(fact == other) or next(facts) == next(facts)
 
 
-OutputRow: TypeAlias = tuple[int, int, int, int, int, int, bytes]
-"""A row of ``/tensors``: result, name, dtype, shape, elements, position, digest."""
+OutputRow: TypeAlias = tuple[int, int, int, int, int, int, int, bytes]
+"""A row of ``/tensors``: result, name, dtype, shape, elements, position, unwritten, digest."""
 
 
 class Result(NamedTuple):
     """One case's answer: status of the first phase, of the run (or None), seconds (or None), error
-    text, outputs.
+    text, outputs, and how many elements of an output were never written, where that is known.
     """
 
     id: str
@@ -55,6 +57,7 @@ class Result(NamedTuple):
     time: float | None = None
     error: str = ""
     outputs: Mapping[str, np.ndarray] = MappingProxyType({})
+    unwritten: Mapping[str, int] = MappingProxyType({})
 
 
 class ResultsFile(FinishedFile):
@@ -80,18 +83,22 @@ class ResultsFile(FinishedFile):
     def _result(self, row: int) -> Result:
         record = self.tables["results"][row].tolist()
         _, case, status, word, run, run_word, time, error, first, count = record
-        tensors = self.tables["tensors"][first : first + count].tolist()
+        tensors = {
+            self.names[tensor[1]]: tensor
+            for tensor in self.tables["tensors"][first : first + count].tolist()
+        }
         return Result(
             case.decode(),
             self._status(status, word),
             self._status(run, run_word),
             None if isnan(time) else time,
             self.strings[error],
-            LazyArrays({self.names[tensor[1]]: tensor for tensor in tensors}, self._output),
+            LazyArrays(tensors, self._output),
+            {name: tensor[6] for name, tensor in tensors.items() if tensor[6] != NOT_KNOWN},
         )
 
     def _output(self, tensor: OutputRow) -> np.ndarray:
-        row, name, dtype, shape, elements, position, digest = tensor
+        row, name, dtype, shape, elements, position, _, digest = tensor
         array = self.elements(row, name, dtype, elements, position, digest)
         return array.reshape(self.sequence(shape) or ())
 

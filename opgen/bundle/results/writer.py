@@ -111,9 +111,13 @@ class Results:
         run_status: Code | None = None,
         time: float | None = None,
         error: str = "",
+        unwritten: Mapping[str, int] | None = None,
     ) -> None:
         """Add one case: the status of the first phase, the outputs by name, the status of the run,
-        seconds.
+        seconds, what was said, and how many elements of each output the device never wrote.
+
+        ``unwritten`` needs a runner that lays a pattern in the outputs before the run. Leave an
+        output out, or all of it, where that is not known.
 
         A status is an integer, a word of :data:`opgen.model.STATUS_WORDS`, or None where nobody
         recorded one. BundleError for anything else, for an unknown or repeated case, and for what
@@ -135,9 +139,10 @@ class Results:
         )
         facts = *statuses, checks.seconds(where, time), checks.text(where, error)
         arrays = checks.arrays(where, self._bundle, row, outputs)
+        left = checks.unwritten(where, arrays, unwritten)
         with write_errors(self.path):
             self._ledger.note(self._kept(said(self.header)))
-            self._answers[row] = self._ledger.add(CaseAnswer(row, case, *facts), arrays)
+            self._answers[row] = self._ledger.add(CaseAnswer(row, case, *facts), arrays, left)
         self._again.discard(row)
         self._worth = True
 
