@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 Code: TypeAlias = int | str
 """A status code of aclnn (``161002``), or a word."""
 ANY_ERROR, CRASH = "any_error", "crash"
-"""The words among admissible codes: every code but 0, and the end of the host process."""
+"""The words among admissible codes: every code that an argument check returns, and the end of the
+host process."""
 TIMEOUT, NOT_RUN, UNUSABLE, OVERRUN = "timeout", "skipped", "unusable", "overrun"
 """What backends record beside numbers and ``crash``: no answer in time; a case that they cannot
 run; memory or a copy refused; memory overwritten that is no output's."""
@@ -42,13 +43,23 @@ Kind: TypeAlias = Literal["valid", "invalid", "handwritten", "given"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
+def of_a_check(status: Code | None) -> bool:
+    """Whether an argument check returns a status: 161001, 161002, and every 561xxx. Any other error
+    is the runtime's, which a lost device returns to every call.
+
+    >>> of_a_check(161002), of_a_check(561103), of_a_check(507899), of_a_check(-1)
+    (True, True, False, False)
+    """
+    return isinstance(status, int) and (status in (161001, 161002) or status // 1000 == 561)
+
+
 def admits(codes: Collection[Code], status: Code) -> bool:
     """Whether a status is one of the admissible ones.
 
-    >>> admits((0, "any_error"), 561103), admits((161002,), 161001)
+    >>> admits((0, "any_error"), 561103), admits((0, "any_error"), 507899)
     (True, False)
     """
-    return status in codes or (ANY_ERROR in codes and isinstance(status, int) and status != 0)
+    return status in codes or (ANY_ERROR in codes and of_a_check(status))
 
 
 def written(codes: Iterable[Code]) -> str:

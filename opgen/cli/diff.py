@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--strict", is_flag=True, help="Count lenient cases and known deviations as failures."
 )
+@click.option("--allow-empty", is_flag=True, help="Exit 0 if the bundle has no cases.")
 @all_option("List every failing case, not only the first few.")
 @click.option(
     "--waivers",
@@ -79,6 +80,7 @@ def command(
     again: tuple[str, ...],
     truth: str,
     strict: bool,
+    allow_empty: bool,
     everything: bool,
     waivers: str | None,
     html: str | None,
@@ -90,7 +92,8 @@ def command(
     """Judge what a device answered: a verdict per case.
 
     A case passes if its status is admitted and every element lies within its stored bound. The
-    report also shows what published standards say. Exit 1 if a case failed, crashed or is missing.
+    report also shows what published standards say. Exit 1 if a case failed, crashed or is missing,
+    or if nothing is proved: no case passed on evidence.
     """
     import datetime
 
@@ -103,6 +106,7 @@ def command(
     with opgen.open(bundle) as file:
         chosen = choose(file.ids, cases) if cases else []
         report = opgen.diff(file, results, against=against, again=again, truth=truth, cases=chosen)
+        report.allow_empty = allow_empty
         site.apply(report, accepted, datetime.date.today(), whole=not chosen)
         if html:
             _write(html, lambda: _html(report, strict), quiet, note)
@@ -116,7 +120,7 @@ def command(
         _write(as_json, lambda: data.text(report), quiet, note)
     if as_json != "-" and not quiet:
         text.render(report, output(), strict, None if everything else text.SHOWN)
-    if report.bad(strict):
+    if not report.green(strict):
         raise click.exceptions.Exit(DIFFERENCE)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import isinf
 from typing import Any
 
-from opgen.comparison.statuses import BAD, LENIENT, STRICT, VERDICTS
+from opgen.comparison.statuses import BAD, KNOWN, LENIENT, STRICT, VERDICTS
 from opgen.model import Verdict
 
 NAMED = 3
@@ -111,7 +111,8 @@ class DiffReport:
 
     ``criteria``: criterion -> (outputs that meet it, outputs that it was asked of).
     ``distribution``: dtype -> counts of elements by error / bound. ``waived``: case -> reason.
-    ``origin`` says which files and device this is about.
+    ``origin`` says which files and device this is about. ``allow_empty``: a report without cases is
+    green all the same.
 
     >>> report = DiffReport([Verdict("a", "passed"), Verdict("b", "failed", "status 0")])
     >>> report["b"].detail, report.totals, len(report.bad())
@@ -125,6 +126,7 @@ class DiffReport:
     shared: Sequence[SharedTrait] = ()
     notes: list[str] = field(default_factory=list)
     waived: dict[str, str] = field(default_factory=dict)
+    allow_empty: bool = False
 
     def __post_init__(self) -> None:
         self._by_case = {verdict.case: verdict for verdict in self.verdicts}
@@ -155,6 +157,19 @@ class DiffReport:
         """Verdict -> cases, in the order of :data:`VERDICTS`; none that does not occur."""
         counts = Counter(verdict.verdict for verdict in self.verdicts)
         return {name: counts[name] for name in VERDICTS if counts[name]}
+
+    @property
+    def proved(self) -> bool:
+        """Whether a case passed on evidence, or is a known deviation; waivers are no evidence."""
+        known = (verdict.verdict == KNOWN for verdict in self.verdicts)
+        evidence = (verdict.metrics.get("evidence", False) for verdict in self.verdicts)
+        return any(known) or any(evidence) or (self.allow_empty and not self.verdicts)
+
+    def green(self, strict: bool = False) -> bool:
+        """The one rule by which every form of a report is green: nothing is bad, and something is
+        proved.
+        """
+        return self.proved and not self.bad(strict)
 
     def bad(self, strict: bool = False) -> list[Verdict]:
         """The verdicts that make a comparison fail: those that nobody has waived."""

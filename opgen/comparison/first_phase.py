@@ -12,6 +12,7 @@ from opgen.comparison.alignment import AlignedResults
 from opgen.comparison.statuses import (
     CRASHED,
     FAILED,
+    INCONCLUSIVE,
     KNOWN,
     LENIENT,
     MISSING,
@@ -19,7 +20,7 @@ from opgen.comparison.statuses import (
     SKIPPED,
     Admissible,
 )
-from opgen.model import Break, Truth, admits, written
+from opgen.model import Break, Truth, admits, of_a_check, written
 
 NO_ANSWER = "no answer in the results"
 
@@ -27,13 +28,16 @@ NO_ANSWER = "no answer in the results"
 @dataclass(frozen=True, slots=True)
 class StatusVerdict:
     """A verdict and its reason. ``cause``: the part of the reason that other cases may share;
-    ``rules``: those that the call breaks.
+    ``rules``: those that the call breaks; ``evidence``: whether a wrong device would have failed;
+    ``alone``: whether the nearest valid call, which should be accepted, was not run.
     """
 
     verdict: str
     detail: str
     cause: str = ""
     rules: tuple[str, ...] = ()
+    evidence: bool = False
+    alone: bool = False
 
 
 def admissible(bundle: Bundle, row: int) -> Admissible:
@@ -62,6 +66,11 @@ def status_verdict(
         run, reason = statuses.of_run(answers.status(row, run=True))
         if run != PASSED and (run != SKIPPED or computed):
             return StatusVerdict(run, ": ".join(filter(None, (reason, error))), reason)
+    near = bundle[row].nearest_valid if verdict == PASSED and status != 0 else ""
+    without = _number(bundle, answers, near) if near else None
+    if without is not None and (without == status or not (without == 0 or of_a_check(without))):
+        reason = f"its nearest valid call is refused too, with {without}"
+        return StatusVerdict(INCONCLUSIVE, f"{reason}: {near}", reason)
     explained = verdict == LENIENT or (verdict == FAILED and isinstance(status, int))
     breaks = bundle[row].expect.breaks if explained else ()
     detail = "; ".join((cause, *map(_in_words, breaks[:3])))
@@ -70,7 +79,21 @@ def status_verdict(
         detail += f"; the published library answers {written(library)}"
     if verdict in (FAILED, CRASHED, SKIPPED):
         detail = ": ".join(filter(None, (detail, error)))
-    return StatusVerdict(verdict, detail, cause, tuple(broken.rule for broken in breaks))
+    return StatusVerdict(
+        verdict,
+        detail,
+        cause,
+        tuple(broken.rule for broken in breaks),
+        evidence=verdict == PASSED and not asked.open(truth),
+        alone=bool(near) and without is None,
+    )
+
+
+def _number(bundle: Bundle, answers: AlignedResults, case: str) -> int | None:
+    """The number that a case was answered with; None where it was not run to its status."""
+    row = bundle.rows.get(case, -1)
+    status = answers.status(row) if row >= 0 and answers.row[row] >= 0 else None
+    return status if isinstance(status, int) else None
 
 
 def _in_words(broken: Break) -> str:

@@ -13,6 +13,9 @@ VERDICTS = (FAILED, CRASHED, MISSING, LENIENT, KNOWN, INCONCLUSIVE, SKIPPED, PAS
 BAD = frozenset({FAILED, CRASHED, MISSING})
 STRICT = BAD | {LENIENT, KNOWN}
 """Verdicts that make ``opgen diff`` exit 1; those of :data:`STRICT` under ``--strict``."""
+UNPROVED = "nothing proved: no case passed on evidence"
+"""What a comparison says that must not be green. Evidence is a judged element, or a status that a
+wrong device would have failed."""
 ENDED = frozenset({CRASH, TIMEOUT})
 """Status words that say how the host process ended; any other word is a fault that the backend
 names."""
@@ -25,6 +28,11 @@ class Admissible:
     page: tuple[Code, ...]
     bucket: str
     library: tuple[Code, ...] | None
+
+    def open(self, truth: Truth) -> bool:
+        """Whether a call may be accepted as well as refused: then a status is no evidence."""
+        asked = self.library if truth == "library" and self.library is not None else self.page
+        return 0 in asked and ANY_ERROR in asked
 
 
 def of_first_phase(

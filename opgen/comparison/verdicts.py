@@ -125,6 +125,7 @@ class _Diff:
         self.precisions: Precisions = precisions(bundle, goldens)
         returned = [i for row in rows if row in self.compared for i in self.of_case[row]]
         self.asked, self.table = self._measured(answers, np.array(returned, dtype=np.int64))
+        self.judged = self.table["elements"] - self.table["unbounded"]
         self.met = metrics.criteria(self.table, self.precisions.name) if len(goldens) else {}
         if other is not None:
             self.met |= self._double(other)
@@ -189,6 +190,9 @@ class _Diff:
         accepted = status.verdict == PASSED and self.answers.status(row) == 0
         if accepted and (why := self._vacuous(row)):
             return Verdict(case, INCONCLUSIVE, why, facts)
+        if status.verdict == PASSED:
+            judged = self.judged[self.of_case.get(row, [])]
+            facts["evidence"] = status.evidence or bool(judged.any())
         if status.verdict in STRICT:
             facts |= {"causes": [status.cause], "rules": list(status.rules)}
         return Verdict(case, status.verdict, status.detail, facts)
@@ -299,6 +303,12 @@ class _Diff:
             yield f"{count} skipped: {reason or 'no reason given'}"
         if len(self.rows) < len(self.bundle):
             yield f"{len(self.rows)} of {len(self.bundle)} cases of the bundle were asked for"
+        alone = [row for row in self.rows if self.statuses[row].alone]
+        if alone:
+            yield (
+                "invalid cases that passed though their nearest valid call was not run:"
+                f" {len(alone)}, such as {self.bundle.ids[alone[0]]}"
+            )
         bad = [row for row, verdict in verdicts.items() if verdict.verdict in BAD]
         left = sum(i not in self.metrics for row in bad for i in self.of_case.get(row, []))
         if left:
@@ -323,5 +333,3 @@ class _Diff:
                 f"{len(unsteady)} cases gave different bits in a repeated run,"
                 f" {unsteady[0]} among them"
             )
-        if verdicts and skipped.total() == len(verdicts):
-            yield "every case was skipped: nothing is proved"

@@ -14,7 +14,7 @@ import numpy as np
 from opgen.calls.categorical import Categorical
 from opgen.calls.table import CallTable, concatenate
 from opgen.calls.vocabulary import vocabulary
-from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation
+from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation, of_a_check
 from opgen.spec.language.terms import Reference
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Spec
@@ -84,10 +84,9 @@ class Judgement:
         named, open_to_all = self.spec.codes, ~self.valid & (self.admissible == 0)
         if code == 0:
             return np.asarray(self.valid | open_to_all)
-        if not isinstance(code, int):
-            return np.zeros(len(self.table), dtype=bool)
-        bits = 1 << len(named) | (1 << named.index(code) if code in named else 0)
-        return np.asarray(open_to_all | (self.admissible & bits != 0))
+        any_error = of_a_check(code)
+        bits = any_error << len(named) | (1 << named.index(code) if code in named else 0)
+        return np.asarray((open_to_all & any_error) | (self.admissible & bits != 0))
 
     def codes(self, row: int) -> tuple[Code, ...]:
         """The admissible codes of one row, numbers ascending, then words."""

@@ -14,7 +14,7 @@ from opgen.model import FileError, Problem, Verdict
 
 FORMAT, VERSION = "opgen report", 1
 _OWN = {
-    *("format", "version", "totals", "criteria", "distribution"),
+    *("format", "version", "totals", "proved", "criteria", "distribution"),
     *("shared", "groups", "notes", "waived", "verdicts"),
 }
 """What a report does not say of its origin."""
@@ -31,6 +31,7 @@ def plain(report: DiffReport) -> dict[str, object]:
         "version": VERSION,
         **report.origin,
         "totals": report.totals,
+        "proved": report.proved,
         "criteria": {
             name: {"met": met, "asked": asked} for name, (met, asked) in report.criteria.items()
         },

@@ -8,14 +8,14 @@ import re
 from xml.etree import ElementTree
 
 from opgen.comparison.diff_report import DiffReport
-from opgen.comparison.statuses import CRASHED, PASSED
+from opgen.comparison.statuses import CRASHED, PASSED, UNPROVED
 
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def text(report: DiffReport, strict: bool = False) -> str:
     """The XML. Bad verdicts are failures, crashes errors; what neither passes nor fails is skipped,
-    with its reason.
+    with its reason. Where nothing is proved, a test named ``evidence`` fails.
 
     >>> from opgen.model import Verdict
     >>> xml = text(DiffReport([Verdict("a", "failed", "all zeros", {"op": "aclnnX"})]))
@@ -49,6 +49,10 @@ def text(report: DiffReport, strict: bool = False) -> str:
             ElementTree.SubElement(
                 test, "skipped", message=_clean(f"{said} (waived: {reason})" if reason else said)
             )
+    if not report.proved:
+        suites[""] = ElementTree.SubElement(root, "testsuite", name="opgen")
+        test = ElementTree.SubElement(suites[""], "testcase", classname="opgen", name="evidence")
+        ElementTree.SubElement(test, "failure", type="unproved", message=UNPROVED)
     for suite in suites.values():
         counts = {
             "tests": "testcase",

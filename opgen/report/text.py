@@ -23,6 +23,7 @@ from opgen.comparison.statuses import (
     MISSING,
     PASSED,
     STRICT,
+    UNPROVED,
     VERDICTS,
 )
 from opgen.model import Verdict
@@ -67,7 +68,7 @@ def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[Rend
         yield Text.from_markup(f"[bold]shared [/] {literal(finding)}")
     for note in report.notes:
         yield Text.from_markup(f"note    {literal(note)}")
-    yield Text.from_markup(_last(report, bad))
+    yield Text.from_markup(_last(report, strict))
 
 
 def _waived(report: DiffReport, shown: int | None) -> Iterator[Text]:
@@ -90,16 +91,15 @@ def _groups(report: DiffReport) -> Iterator[Text]:
             yield Text.from_markup(f"[{style}]{name:7}[/] {literal(group)}")
 
 
-def _last(report: DiffReport, bad: list[Verdict]) -> str:
+def _last(report: DiffReport, strict: bool) -> str:
     totals = ", ".join(
         f"[{STYLES.get(name, '') or 'dim'}]{count} {name}[/]"
         for name, count in report.totals.items()
     )
     waived = f"; {len(report.waived)} waived" if report.waived else ""
-    return (
-        f"{'[bold red]FAILED[/]' if bad else '[bold green]OK[/]'}  {counted(len(report), 'case')}:"
-        f" {totals or 'none'}{waived}"
-    )
+    unproved = "" if report.proved else f"; [bold red]{UNPROVED}[/]"
+    word = "[bold green]OK[/]" if report.green(strict) else "[bold red]FAILED[/]"
+    return f"{word}  {counted(len(report), 'case')}: {totals or 'none'}{waived}{unproved}"
 
 
 def _table(report: DiffReport) -> Table:

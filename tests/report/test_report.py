@@ -259,7 +259,11 @@ def test_junit_skips_what_neither_passes_nor_fails_and_says_why(verdict):
     root = ElementTree.fromstring(
         junit.text(
             DiffReport(
-                [Verdict("a", verdict, "so it is"), Verdict("b", verdict), Verdict("c", "passed")]
+                [
+                    Verdict("a", verdict, "so it is"),
+                    Verdict("b", verdict),
+                    Verdict("c", "passed", "", {"evidence": True}),
+                ]
             )
         )
     )
@@ -280,9 +284,14 @@ def test_junit_skips_what_neither_passes_nor_fails_and_says_why(verdict):
 @pytest.mark.parametrize("verdict", ["failed", "crashed", "missing"])
 def test_junit_skips_what_is_waived_and_says_why(verdict):
     report = DiffReport(
-        [Verdict("a", verdict, "so it is"), Verdict("b", verdict)], waived={"a": "ticket 4711"}
+        [
+            Verdict("a", verdict, "so it is"),
+            Verdict("b", verdict),
+            Verdict("c", "passed", "", {"evidence": True}),
+        ],
+        waived={"a": "ticket 4711"},
     )
-    waived, failing = ElementTree.fromstring(junit.text(report)).iter("testcase")
+    waived, failing, _ = ElementTree.fromstring(junit.text(report)).iter("testcase")
     assert [(child.tag, child.get("message")) for child in waived] == [
         ("skipped", f"{verdict}: so it is (waived: ticket 4711)")
     ]
