@@ -120,6 +120,7 @@ def write(
             for some, arrays in cluster.computed(
                 partial(computing.compute, seed=seed),
                 partial(together, waiting, most=chunk or TOGETHER),
+                (_each(waiting, "op"), _each(waiting, "recipe")),
                 dask,
             ):
                 writer.write(zip([batch.rows for batch in some], arrays, strict=True))
@@ -146,6 +147,10 @@ def _waiting(batches: Sequence[Batch], there: Array) -> list[Batch]:
 
 def _cases(batches: Sequence[Batch]) -> int:
     return sum(len(batch.rows) for batch in batches)
+
+
+def _each(batches: Sequence[Batch], what: str) -> tuple[str, ...]:
+    return tuple(sorted({getattr(batch, what) for batch in batches}))
 
 
 # workers ------------------------------------------------------------------------------------------

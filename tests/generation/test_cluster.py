@@ -81,13 +81,36 @@ def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path):
     assert (tmp_path / "lost.h5").read_bytes() == expected
 
 
+def doctored() -> None:
+    """Another version of a kernel: what it returns is wrong by a unit in the last place."""
+    import opgen.golden.group_norm_backward as kernel
+
+    right = kernel.golden
+    kernel.golden = lambda *of: {out: array * (1 + 2.0**-52) for out, array in right(*of).items()}
+
+
+def test_a_worker_with_other_code_is_refused_by_name(suite, local, tmp_path):
+    spoilt = list(local.workers.values())[1]
+    with distributed.Client(local.scheduler_address) as client:
+        client.run(doctored, workers=[spoilt.worker_address])
+    with pytest.raises(FileError) as caught:
+        engine.write(suite, tmp_path / "x.h5", {"seed": 3}, seed=3, dask=local.scheduler_address)
+    said = str(caught.value)
+    assert f"worker 1 ({spoilt.worker_address}) has another opgen" in said
+    assert "other results of kernel group_norm_backward;" in said
+    assert not (tmp_path / "x.h5").exists()
+
+
 def test_work_that_every_worker_dies_of_is_one_message(suite, local, tmp_path):
     with distributed.Client(local.scheduler_address) as client:
         client.run_on_scheduler(
             lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0)
         )
     found = cluster.computed(
-        lambda chunk: os._exit(1), lambda threads: [suite.batches[:1]], local.scheduler_address
+        lambda chunk: os._exit(1),
+        lambda threads: [suite.batches[:1]],
+        ((), ()),
+        local.scheduler_address,
     )
     with pytest.raises(
         FileError,
@@ -124,9 +147,13 @@ def test_without_its_package_a_cluster_is_one_message(suite, tmp_path, monkeypat
 @pytest.mark.parametrize("address", ["zzz", "pigeon://coop:1", ""])
 def test_what_is_no_address_is_one_message(suite, tmp_path, address):
     with pytest.raises(FileError, match="^`dask`: .*no scheduler answers: .*address"):
-        list(cluster.computed(lambda chunk: [], lambda threads: [], address))
+        list(cluster.computed(lambda chunk: [], lambda threads: [], ((), ()), address))
 
 
 def test_nobody_at_the_address_is_one_message():
     with pytest.raises(FileError, match="no scheduler answers"):
-        list(cluster.computed(lambda chunk: [], lambda threads: [], "tcp://127.0.0.1:1", "1s"))
+        list(
+            cluster.computed(
+                lambda chunk: [], lambda threads: [], ((), ()), "tcp://127.0.0.1:1", "1s"
+            )
+        )
