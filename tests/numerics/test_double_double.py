@@ -45,7 +45,7 @@ def test_sums_and_products_of_two_numbers_have_no_error():
 
 
 @pytest.mark.parametrize(
-    "operate, truth, bits",
+    ("operate", "truth", "bits"),
     [
         (add, lambda x, y: x + y, 103),
         (multiply, lambda x, y: x * y, 101),

@@ -120,7 +120,7 @@ def alike(value: float, true: float) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name, truth",
+    ("name", "truth"),
     [(name, getattr(math, name)) for name in ("exp", "expm1", "log", "log1p", "tanh", "erf")]
     + [("sigmoid", logistic), ("reciprocal_root", root)],
 )
