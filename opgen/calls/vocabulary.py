@@ -47,6 +47,11 @@ class Vocabulary:
         return {kind: tuple(table) for kind, table in self.index.items()}
 
     @cached_property
+    def known_to_every_page(self) -> tuple[str, ...]:
+        """The products that pages of every edition know."""
+        return tuple(key for key, facts in self.products.items() if "since" not in facts)
+
+    @cached_property
     def promoted(self) -> np.ndarray:
         """(dtypes, dtypes) int16: what a pair promotes to; -1 where the pages know no promotion."""
         position = self.index["dtype"]
@@ -64,7 +69,7 @@ class Vocabulary:
 
         >>> socs = "Ascend910B3", "ascend910_9391", "Ascend910ProB", "Ascend910", "Ascend950PR"
         >>> [vocabulary().product_of(soc) for soc in socs]
-        ['ascend910b', 'ascend910_93', 'ascend910', 'ascend910', '']
+        ['ascend910b', 'ascend910_93', 'ascend910', 'ascend910', 'ascend950']
         """
         return next(
             (

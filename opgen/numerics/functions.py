@@ -329,8 +329,8 @@ def _erf_series(c: Decimal) -> list[Decimal]:
     """
     slope = 2 / _pi().sqrt() * (-c * c).exp()
     # erf(c) = slope * (c + 2 c**3 / 3 + 4 c**5 / 15 + ...), whose terms are all positive
-    term, value, k = c, Decimal(0), 0
-    while term > Decimal(10) ** -DIGITS * max(value, 1) or (k == 0 and c):
+    term, value, k, smallest = c, Decimal(0), 0, Decimal(10) ** -DIGITS
+    while term > smallest:
         value, k = value + term, k + 1
         term = term * 2 * c * c / (2 * k + 1)
     derivative = [slope, -2 * c * slope]

@@ -17,13 +17,16 @@ import numpy as np
 from opgen.calls.categorical import Categorical
 from opgen.calls.layout import self_overlapping, within_storage
 from opgen.calls.table import TensorColumn
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASH, Code, LibraryAnswer
 from opgen.oracle.errata import Basis, Errata, NamedView, Numeric, PageErrata
 from opgen.oracle.erratafile import errata
 from opgen.oracle.judgement import Judgement
 
-ACCEPTED = -1
-"""The stage of a call that passes every stage."""
+ACCEPTED, UNKNOWN = -1, -2
+"""The stages of a call that passes every stage, and of one on a product of which the release's
+errata do not speak.
+"""
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,11 @@ class LibraryAnswers:
 
     @cached_property
     def outcomes(self) -> list[tuple[str, tuple[Code, ...]]]:
-        """(id, codes) of every stage and, where :data:`ACCEPTED` finds it, of an acceptance."""
-        return [*((stage.id, stage.codes) for stage in self.page.stages), ("accepted", (0,))]
+        """(id, codes) of every stage and, where :data:`UNKNOWN` and :data:`ACCEPTED` find them, of
+        these.
+        """
+        stages = [(stage.id, stage.codes) for stage in self.page.stages]
+        return [*stages, ("unknown", ()), ("accepted", (0,))]
 
     def codes(self, row: int) -> tuple[Code, ...]:
         """One code, or two where the first phase cannot tell; numbers ascending, then
@@ -57,11 +63,13 @@ class LibraryAnswers:
         """(rows,) bool: this is the answer, or one of two."""
         return np.asarray(np.array([code in codes for _, codes in self.outcomes])[self.stage])
 
-    def answer(self, row: int) -> LibraryAnswer:
-        """One row whole. An acceptance is as firm as what lets it pass: inferred where one entry is
-        (:attr:`guessed`).
+    def answer(self, row: int) -> LibraryAnswer | None:
+        """One row whole, None where nothing is known. An acceptance is as firm as what lets it
+        pass: inferred where one entry is (:attr:`guessed`).
         """
         stage = self.stage[row]
+        if stage == UNKNOWN:
+            return None
         accepted: Basis = "inferred" if self.guessed[row] else "read"
         basis = accepted if stage == ACCEPTED else self.page.stages[stage].basis
         return LibraryAnswer(self.release, self.codes(row), basis)
@@ -151,8 +159,9 @@ def answers_to(judgement: Judgement, known: Errata | None = None) -> LibraryAnsw
     rows = len(judgement.table)
     view = NamedView(judgement.view, page.names)
     broken = {rule.id: column for rule, column in judgement.breaking}
-    stage = np.full(rows, ACCEPTED, dtype=np.int16)
-    open_rows = np.ones(rows, dtype=bool)
+    spoken_of = [vocabulary().index["product"][product] for product in judgement.spec.judges]
+    open_rows = np.isin(judgement.table.product, spoken_of)
+    stage = np.where(open_rows, ACCEPTED, UNKNOWN).astype(np.int16)
     for i, check in enumerate(page.stages):
         fires = open_rows & check.fires(view, rows, broken)
         if np.count_nonzero(fires):

@@ -23,8 +23,12 @@ class Catalog:
 
     @cached_property
     def by_page(self) -> dict[tuple[str, str], Spec]:
-        """(api, product) -> the spec whose page judges such calls."""
-        return {(spec.api, product): spec for spec in self.specs for product in spec.judges}
+        """(api, product) -> the spec whose page judges such calls: the first of the operator where
+        none says that it does.
+        """
+        first = {spec.api: spec for spec in reversed(self.specs)}
+        pages = {(api, word): spec for api, spec in first.items() for word in vocabulary().products}
+        return pages | {(spec.api, word): spec for spec in self.specs for word in spec.judges}
 
     @cached_property
     def kinds(self) -> dict[str, dict[str, str]]:
@@ -92,7 +96,7 @@ def disagreements(specs: list[Spec]) -> Iterable[Problem]:
         for spec in pages[1:]:
             if list(spec.kinds.items()) != list(pages[0].kinds.items()):
                 yield Problem(spec.file, None, api, f"another prototype than in {pages[0].file}")
-        for product in vocabulary().products:
+        for product in vocabulary().known_to_every_page:
             judges = [spec.file for spec in pages if product in spec.judges]
             if len(judges) != 1:
                 by = ", ".join(judges) or "no page"

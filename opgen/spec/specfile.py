@@ -60,7 +60,7 @@ def _spec(document: Document, name: str, digests: bool = True) -> Spec:
         op=name.split(".", maxsplit=1)[0],
         page=page,
         products=tuple(form.products),
-        judges=tuple(vocabulary().products) if form.judges is None else form.judges,
+        judges=vocabulary().known_to_every_page if form.judges is None else form.judges,
         parameters=fields.parameters,
         rules=tuple(rules),
         modes=modes,

@@ -156,7 +156,7 @@ def test_the_series_names_products_by_any_of_their_socs(
 def test_products_overrule_the_series(tmp_path: Path) -> None:
     found = read(
         tmp_path,
-        PAD | {"soc_series": "('Ascend950',)"},
+        PAD | {"soc_series": "('Ascend960',)"},
         POOL | {"soc_series": ""},
         products=("ascend310p",),
     )
@@ -278,8 +278,8 @@ BAD = [
     ),
     (aclnn(soc_series=""), "names no product; say for which with --product"),
     (
-        aclnn(soc_series="('Ascend950',)"),
-        "soc_series ('Ascend950',) names no known product; say for which with --product",
+        aclnn(soc_series="('Ascend960',)"),
+        "soc_series ('Ascend960',) names no known product; say for which with --product",
     ),
     (aclnn(soc_series="('-Ascend310P',)"), "soc_series ('-Ascend310P',) names no known product"),
     (aclnn(soc_series="(1,)"), "soc_series: expects names, not (1,)"),

@@ -143,6 +143,14 @@ def test_where_nothing_is_known_the_library_is_null() -> None:
     assert "library: not known" in run([call], "--format", "text").stdout
 
 
+def test_a_product_that_no_page_knows_is_unsupported_and_the_library_unknown() -> None:
+    """The pages are older than the product, and the errata speak of their products alone."""
+    (answer,) = answers([with_(POOL, "product", "ascend950")])
+    assert answer["page"]["bucket"] == "unsupported_product"
+    assert answer["page"]["breaks"][0]["found"] == "product=ascend950"
+    assert answer["library"] is None
+
+
 def test_the_text_says_the_call_the_clause_the_rule_and_the_values() -> None:
     layout = with_(PAD, "args/self/format", "NCHW")
     text = run(

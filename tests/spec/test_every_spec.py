@@ -129,7 +129,7 @@ def test_the_products_of_a_page(spec: Spec) -> None:
 def test_each_product_is_judged_by_one_page() -> None:
     for api in PROTOTYPES:
         judges = [product for spec in catalog().of(api) for product in spec.judges]
-        assert sorted(judges) == sorted(vocabulary().products)
+        assert sorted(judges) == sorted(vocabulary().known_to_every_page)
     by_page = catalog().by_page
     convolution = {
         product: by_page["aclnnConvolutionBackward", product].name.split(".")[1]
@@ -140,6 +140,7 @@ def test_each_product_is_judged_by_one_page() -> None:
         "ascend910_93": "ascend910b",
         "ascend310p": "atlas",
         "ascend910": "atlas",
+        "ascend950": "ascend910b",  # no page knows it: the first judges it
     }
 
 

@@ -266,7 +266,7 @@ FRAGMENTS = [
         "dtype: {any:",
         "dtype: {ascend9: [FLOAT], any:",
         10,
-        "no such product 'ascend9' (did you mean 'ascend910'?)",
+        "no such product 'ascend9' (did you mean 'ascend950'?)",
     ),
     (
         "    empty: false",
