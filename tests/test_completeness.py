@@ -47,6 +47,9 @@ COVERED_BY = {
         "devices.torch_dtypes minimization.cpp_program minimization.program_text"
         " minimization.python_program minimization.torch_program minimization.trials"
     ),
+    "test_pages.py": (
+        "spec.pages.markdown spec.pages.page spec.pages.plain spec.pages.reading spec.pages.tables"
+    ),
     "test_terms.py": "spec.language.compiler spec.language.references spec.language.expressions",
     "test_engine.py": "generation.storage",
     "test_suite.py": (

@@ -48,7 +48,7 @@ stands above it."""
 
 INSIDE = {
     "suite": "enumeration planning covering",
-    "spec": "language",
+    "spec": "pages language",
     "quality": "mutants",
     "bundle": "results read write format",
 }

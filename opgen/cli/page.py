@@ -1,8 +1,8 @@
-"""``opgen page``: print a spec in the order of its page."""
+"""``opgen page``: print a spec in the order of its page, or a page as opgen reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +11,7 @@ from opgen.cli import options
 
 if TYPE_CHECKING:
     from opgen.lint.facts import Fact, PageLine
+    from opgen.spec.pages.page import PageText, Sentence
     from opgen.spec.spec import Spec
 
 
@@ -19,10 +20,12 @@ FOLDER = click.Path(exists=True, file_okay=False)
 
 @click.command(
     epilog=options.examples(
-        "opgen page group_norm_backward", "opgen page convolution_backward.atlas --pages pages"
+        "opgen page group_norm_backward",
+        "opgen page convolution_backward.atlas --pages pages",
+        "opgen page pages/aclnnSiluBackward.md",
     )
 )
-@click.argument("operators", metavar="OP", shell_complete=options.complete_operators)
+@click.argument("operators", metavar="OP|FILE", shell_complete=options.complete_operators)
 @click.option(
     "--pages",
     "folder",
@@ -37,10 +40,17 @@ def command(operators: str, folder: str | None, as_json: bool) -> None:
     OP is an operator, or one page of it (convolution_backward.atlas). Each fact is printed at the
     first line that it cites. The other lines mention it after "also". --pages prints every line
     of the page, including lines that nobody transcribed.
+
+    FILE is a page of the vendor, in Markdown or in the older flattened text. It needs no spec:
+    opgen prints each sentence with its line, and at the end what a strict reader stops at.
     """
     from pathlib import Path
 
     from opgen.cli import console
+
+    if Path(operators).is_file():
+        _page(operators, as_json)
+        return
     from opgen.lint.audit import read_page
     from opgen.lint.facts import by_line
     from opgen.spec.catalog import catalog
@@ -62,6 +72,50 @@ def command(operators: str, folder: str | None, as_json: bool) -> None:
             click.echo("\nno line of the page")
             _facts(rest)
         click.echo()
+
+
+def _page(file: str, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from opgen.cli import console
+    from opgen.spec.pages.reading import read_page
+
+    page = read_page(file)
+    if as_json:
+        console.json_text(asdict(page))
+        return
+    click.echo(f"{page.api}: {file}")
+    for title, rows in _parts(page):
+        if rows:
+            click.echo(f"\n{title}")
+        for line, words in rows:
+            click.echo(f"{line:6}  {words}")
+
+
+def _parts(page: PageText) -> Iterator[tuple[str, list[tuple[int, str]]]]:
+    """The parts of a page, each as lines and words."""
+    yield (
+        "products",
+        [(s.line, f"{s.product}{'' if s.supported else ': not supported'}") for s in page.products],
+    )
+    yield "function", _sentences(page.function)
+    yield "prototype", [(p.line, f"{p.c_type} {p.name}") for p in page.prototype]
+    for parameter in page.parameters:
+        cells = [
+            (sentence.line, f"{column}: {words}")
+            for column, said in parameter.cells.items()
+            for sentence, (_, words) in zip(said, _sentences(said), strict=True)
+        ]
+        yield f"parameter {parameter.name}", cells
+    yield "notes", _sentences(page.notes)
+    yield "codes", [(c.sentence.line, f"{c.code} {c.sentence.text}") for c in page.codes]
+    yield "constraints", _sentences(page.constraints)
+    yield "doubts", _sentences(page.faults)
+
+
+def _sentences(said: Iterable[Sentence]) -> list[tuple[int, str]]:
+    """Sentences, with the products for which alone a page says them."""
+    return [(s.line, f"[{', '.join(s.products)}] {s.text}" if s.products else s.text) for s in said]
 
 
 def _show(lines: list[PageLine], text: list[str]) -> None:

@@ -1,0 +1,80 @@
+"""What a page says, each word with its line: what :mod:`opgen.spec.pages.reading` makes of a file.
+
+Nothing is interpreted. A cell is the sentences that stand in it; a sentence that a page fences for
+some products names these by the page's own markers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+Column: TypeAlias = Literal["role", "description", "usage", "dtype", "format", "rank", "strided"]
+"""The columns of a page's table of parameters."""
+
+
+class Sentence(NamedTuple):
+    """Some words and their line, from 1. ``products``: the markers of those for which alone the
+    page says it; empty for all.
+    """
+
+    text: str
+    line: int
+    products: tuple[str, ...] = ()
+
+
+class Support(NamedTuple):
+    """Whether a page lists a product, by its key or, where it has none, by the page's name."""
+
+    product: str
+    supported: bool
+    line: int
+
+
+class Declared(NamedTuple):
+    """A parameter of the prototype: the C type without ``const``, and the line."""
+
+    name: str
+    c_type: str
+    line: int
+
+
+class ReturnCode(NamedTuple):
+    """A sentence that a page puts under a status code."""
+
+    code: int
+    name: str
+    sentence: Sentence
+
+
+@dataclass(frozen=True)
+class PageParameter:
+    """A parameter as the page describes it. ``cells``: column -> its sentences; what describes all
+    in one bullet has them under ``usage``.
+    """
+
+    name: str
+    line: int
+    cells: Mapping[Column, tuple[Sentence, ...]]
+
+    def text(self, column: Column) -> str:
+        """The words of a cell; empty where the page has none."""
+        return " ".join(sentence.text for sentence in self.cells.get(column, ()))
+
+
+@dataclass(frozen=True)
+class PageText:
+    """A page of one operator. ``notes`` stand between the parameters and the codes, ``faults`` are
+    what a strict reader stopped at.
+    """
+
+    api: str
+    products: tuple[Support, ...] = ()
+    function: tuple[Sentence, ...] = ()
+    prototype: tuple[Declared, ...] = ()
+    parameters: tuple[PageParameter, ...] = ()
+    notes: tuple[Sentence, ...] = ()
+    codes: tuple[ReturnCode, ...] = ()
+    constraints: tuple[Sentence, ...] = ()
+    faults: tuple[Sentence, ...] = field(default=())

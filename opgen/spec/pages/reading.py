@@ -1,0 +1,252 @@
+"""From a file to a page: which section says what, and the names and codes in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeGuard
+
+from opgen.calls.vocabulary import vocabulary
+from opgen.files.textfile import read_text
+from opgen.model import FileError
+from opgen.spec.pages import markdown, plain
+from opgen.spec.pages.markdown import Code, Section
+from opgen.spec.pages.page import (
+    Column,
+    Declared,
+    PageParameter,
+    PageText,
+    ReturnCode,
+    Sentence,
+    Support,
+)
+from opgen.spec.pages.tables import Table
+
+FIRST_PHASE = "GetWorkspaceSize"
+MOST = 1 << 22
+"""Bytes of a page, at most: the vendor's have up to 60 KB."""
+API = re.compile(r"\b(aclnn\w+?)(?:GetWorkspaceSize)?\b")
+DECLARATION = re.compile(r"(?:const\s+)?(\w+)\s*(\*{0,2})\s*(?:const\s+)?(\w+)\s*$")
+NAME = re.compile(r"\s*(\w+)\s*[（(]([^）)]*)[）)]\s*[:：]?\s*(.*)", re.DOTALL)
+CODE = re.compile(r"(?:返回)?\s*(\d{6})\s*[（(]?\s*(ACLNN_\w+)\s*[）)]?\s*[:：]\s*(.*)")
+NUMBERED = re.compile(r"\d+[.、]\s*(.*)")
+FRAME = re.compile("参数说明|返回值|返回码|aclnnStatus|第一段接口")
+"""How lines begin that stand on every page and say nothing about its operator."""
+HEADS: dict[str, Column] = {
+    "输入/输出": "role",
+    "描述": "description",
+    "使用说明": "usage",
+    "数据类型": "dtype",
+    "数据格式": "format",
+    "维度(shape)": "rank",
+    "非连续tensor": "strided",
+}
+"""The heads of the columns of a table of parameters, in lower case and with ASCII brackets."""
+PRODUCTS, FUNCTION = ("产品支持情况", "支持的产品型号"), ("功能说明", "功能描述")
+PROTOTYPE, CONSTRAINTS = ("函数原型", "接口原型"), ("约束说明", "约束与限制")
+EXAMPLE = ("调用示例",)
+NOT_OURS = ("workspacesize", "executor")
+"""The last two parameters of every first phase, in lower case."""
+
+
+def read_page(path: str | Path) -> PageText:
+    """The page in a file, Markdown or flattened text; FileError where it is none."""
+    text = read_text(path, most=MOST)
+    named = API.search(text)
+    if named is None:
+        raise FileError.of(str(path), "", "is no operator page: names no aclnn function")
+    api = named[1]
+    title, parts = markdown.sections(text)
+    if not title:
+        own = (api, api + FIRST_PHASE)
+        parts = plain.sections(
+            text, {*PRODUCTS, *FUNCTION, *PROTOTYPE, *CONSTRAINTS, *EXAMPLE, *own}
+        )
+    entitled = API.match(title)
+    page = _page(entitled[1] if entitled else api, parts)
+    if not page.prototype:
+        text = f"is no operator page: no prototype of {page.api}{FIRST_PHASE}"
+        raise FileError.of(str(path), "", text)
+    return page
+
+
+def _page(api: str, parts: list[Section]) -> PageText:
+    first = next((part for part in parts if part.title == api + FIRST_PHASE), Section("", 1, []))
+    prototype = tuple(_prototype(api, _under(parts, PROTOTYPE)))
+    described, notes, codes = _first_phase(first)
+    parameters = [p for p in described if p.name.lower() not in NOT_OURS]
+    return PageText(
+        api,
+        products=tuple(_products(_under(parts, PRODUCTS))),
+        function=tuple(filter(_is_sentence, _under(parts, FUNCTION))),
+        prototype=prototype,
+        parameters=tuple(parameters),
+        notes=tuple(notes),
+        codes=tuple(codes),
+        constraints=tuple(filter(_is_sentence, _under(parts, CONSTRAINTS))),
+        faults=tuple(_faults(first, prototype, parameters)),
+    )
+
+
+def _under(parts: list[Section], titles: Iterable[str]) -> list[Sentence | Table | Code]:
+    """What stands in the first section of one of these titles."""
+    return next((part.parts for part in parts if part.title in titles), [])
+
+
+def _is_sentence(part: object) -> TypeGuard[Sentence]:
+    return isinstance(part, Sentence)
+
+
+# products -----------------------------------------------------------------------------------------
+def product_of(name: str) -> str:
+    """The key of a product that a page names, or the name; blanks do not count.
+
+    >>> product_of("Atlas A2 训练系列产品/Atlas 800I A2 推理产品"), product_of("Atlas 9 产品")
+    ('ascend910b', 'Atlas 9 产品')
+    """
+    bare = name.replace(" ", "")
+    for key, facts in vocabulary().products.items():
+        if bare in [known.replace(" ", "") for known in facts["names"]]:
+            return key
+    return name
+
+
+def _products(parts: list[Sentence | Table | Code]) -> Iterator[Support]:
+    """Lines ``PRODUCT：支持``, or a bare name in the older edition; or rows with a tick."""
+    words = [part for part in parts if _is_sentence(part)]
+    ticks = {sentence.line: sentence.text for sentence in words if sentence.text in "√×xX"}
+    for sentence in words:
+        name, colon, verdict = re.sub("[:：]", ":", sentence.text).rstrip("。").partition(":")
+        tick = ticks.get(sentence.line)
+        if sentence.text not in "√×xX" and (colon or tick or product_of(name) != name):
+            supported = verdict.strip() != "不支持" if tick is None else tick == "√"
+            yield Support(product_of(name.strip()), supported, sentence.line)
+
+
+# prototype ----------------------------------------------------------------------------------------
+def _prototype(api: str, parts: list[Sentence | Table | Code]) -> Iterator[Declared]:
+    """The parameters of the first phase, but the last two."""
+    for part in parts:
+        if isinstance(part, Table):
+            continue
+        begin = part.text.find(f"{api}{FIRST_PHASE}(")
+        end = part.text.find(")", begin)
+        if begin < 0 or end < 0:
+            continue
+        start = part.text.index("(", begin) + 1
+        for item in re.finditer(r"[^,]+", part.text[start:end]):
+            declared = DECLARATION.search(item[0].strip())
+            if declared and declared[3].lower() not in NOT_OURS:
+                offset = start + item.start() + len(item[0]) - len(item[0].lstrip())
+                line = part.line + part.text[:offset].count("\n")
+                yield Declared(declared[3], declared[1] + declared[2], line)
+        return
+
+
+# the first phase ----------------------------------------------------------------------------------
+def _first_phase(section: Section) -> tuple[list[PageParameter], list[Sentence], list[ReturnCode]]:
+    """The parameters, what stands below them, and the codes."""
+    parameters: list[PageParameter] = []
+    notes: list[Sentence] = []
+    codes: list[ReturnCode] = []
+    for part in section.parts:
+        if isinstance(part, Table) and _columns(part):
+            parameters += _rows(part)
+        elif isinstance(part, Table):
+            codes += _code_rows(part)
+        else:
+            for sentence in _lines(part):
+                bullet = NAME.match(sentence.text)
+                if FRAME.match(sentence.text) or _code(sentence, codes):
+                    continue
+                if bullet and "," in bullet[2].replace("，", ","):
+                    cell = (Sentence(bullet[3], sentence.line, sentence.products),)
+                    role = (Sentence(bullet[2], sentence.line),)
+                    parameters.append(
+                        PageParameter(bullet[1], sentence.line, {"role": role, "usage": cell})
+                    )
+                elif parameters and "usage" in parameters[-1].cells and not _tabled(section):
+                    last = parameters.pop()
+                    usage = (*last.cells["usage"], sentence)
+                    parameters.append(
+                        PageParameter(last.name, last.line, {**last.cells, "usage": usage})
+                    )
+                else:
+                    notes.append(sentence)
+    return parameters, notes, codes
+
+
+def _tabled(section: Section) -> bool:
+    return any(isinstance(part, Table) and _columns(part) for part in section.parts)
+
+
+def _lines(part: Sentence | Code) -> list[Sentence]:
+    """A sentence, or each line of code that says something."""
+    if isinstance(part, Sentence):
+        return [part]
+    rows = enumerate(part.text.split("\n"), part.line)
+    return [Sentence(row.strip(), line) for line, row in rows if row.strip()]
+
+
+def _columns(table: Table) -> dict[Column, int]:
+    """Where the columns of a table of parameters are; empty for another table."""
+    heads = [cell.text.lower().replace("（", "(").replace("）", ")") for cell in table.rows[0]]
+    if not heads or heads[0] != "参数名":
+        return {}
+    return {HEADS[head]: i for i, head in enumerate(heads) if head in HEADS}
+
+
+def _rows(table: Table) -> Iterator[PageParameter]:
+    columns = _columns(table)
+    for row in table.rows[1:]:
+        if row and row[0].text:
+            named = NAME.match(row[0].text)
+            cells = {c: row[i].sentences for c, i in columns.items() if i < len(row)}
+            yield PageParameter(named[1] if named else row[0].text, row[0].line, cells)
+
+
+def _code_rows(table: Table) -> Iterator[ReturnCode]:
+    """The sentences of a table of codes, in which word and number reach down over their rows."""
+    for row in table.rows[1:]:
+        number = next((cell.text for cell in row[:-1] if cell.text.isdigit()), "")
+        name = next((cell.text for cell in row[:-1] if cell.text.startswith("ACLNN_")), "")
+        if number and row:
+            for sentence in row[-1].sentences:
+                yield ReturnCode(int(number), name, sentence)
+
+
+def _code(sentence: Sentence, codes: list[ReturnCode]) -> bool:
+    """Whether a line of a list of codes was read: one that begins a code, or the next number."""
+    begins, next_one = CODE.match(sentence.text), NUMBERED.match(sentence.text)
+    if begins:
+        words = NUMBERED.match(begins[3])
+        said = sentence._replace(text=words[1] if words else begins[3])
+        codes.append(ReturnCode(int(begins[1]), begins[2], said))
+    elif next_one and codes:
+        codes.append(codes[-1]._replace(sentence=sentence._replace(text=next_one[1])))
+    return bool(begins or (next_one and codes))
+
+
+# what a strict reader stops at --------------------------------------------------------------------
+def _faults(
+    section: Section, prototype: tuple[Declared, ...], parameters: list[PageParameter]
+) -> Iterator[Sentence]:
+    for part in section.parts:
+        if isinstance(part, Table):
+            yield from _uneven(part)
+    names = {declared.name for declared in prototype}
+    described = {parameter.name for parameter in parameters}
+    for parameter in parameters:
+        if parameter.name not in names:
+            yield Sentence(f"'{parameter.name}' is not in the prototype", parameter.line)
+    for declared in prototype:
+        if declared.name not in described:
+            yield Sentence(f"'{declared.name}' is not described", declared.line)
+
+
+def _uneven(table: Table) -> Iterator[Sentence]:
+    width = len(table.rows[0])
+    for row in table.rows[1:]:
+        if row and len(row) != width:
+            yield Sentence(f"a row of {len(row)} cells in a table of {width} columns", row[0].line)
