@@ -24,6 +24,8 @@ STATUS_WORDS = (CRASH, TIMEOUT, NOT_RUN, UNUSABLE, OVERRUN)
 """What a device may answer instead of a number."""
 TIME_LIMIT = 60.0
 """Seconds that a device may take for one call, unless others are given."""
+GUARD = 4096
+"""Bytes before and behind every buffer that are nobody's to write, unless others are given."""
 CRASHES = "crash"
 USUAL = ("smoke", "standard", "full")
 TIERS = (*USUAL, CRASHES)

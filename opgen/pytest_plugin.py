@@ -216,6 +216,6 @@ def _compared(config: pytest.Config, path: Path) -> DiffReport:
         with tempfile.TemporaryDirectory(prefix="opgen-") as folder, opgen.open(path) as bundle:
             answers = Path(folder) / "results.h5"
             name, device = map(config.getoption, ("--opgen-backend", "--opgen-device"))
-            run(bundle, backend(name, device), answers)
+            run(bundle, backend(name, device=device), answers)
             report = opgen.diff(bundle, answers, truth=truth)
     return report

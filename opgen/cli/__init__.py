@@ -63,6 +63,12 @@ class Stop(click.ClickException):
         click.echo(visible(self.message), file=file or sys.stderr)
 
 
+class Disagreement(Stop):
+    """A device, not what the user gave, is at fault."""
+
+    exit_code = DIFFERENCE
+
+
 class Interrupted(Stop):
     """Somebody pressed Ctrl-C."""
 
@@ -198,7 +204,8 @@ def _stop(error: BaseException, command: str | None) -> NoReturn:
         from opgen.cli.console import as_options
 
         params = _command(command).params if command else []
-        raise Stop(*(as_options(line, params) for line in (*lines, *notes))) from None
+        stop = Disagreement if getattr(error, "exit_code", BAD) == DIFFERENCE else Stop
+        raise stop(*(as_options(line, params) for line in (*lines, *notes))) from None
     if not isinstance(error, Exception):
         raise error
     import traceback

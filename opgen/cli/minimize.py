@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Unpack
+
 import click
 
 from opgen.cli.options import (
-    Number,
+    backend_options,
     bundle_argument,
     complete_cases,
     examples,
@@ -13,7 +15,9 @@ from opgen.cli.options import (
     quiet_option,
 )
 from opgen.cli.paths import OutputPath
-from opgen.model import TIME_LIMIT
+
+if TYPE_CHECKING:
+    from opgen.devices import Settings
 
 
 @click.command(
@@ -25,26 +29,7 @@ from opgen.model import TIME_LIMIT
 @bundle_argument("bundle", "BUNDLE")
 @click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
 @click.argument("case", metavar="CASE", shell_complete=complete_cases)
-@click.option(
-    "--backend",
-    metavar="NAME",
-    required=True,
-    help="What runs the calls: torch, aclnn or mutant:NAME.",
-)
-@click.option(
-    "--device",
-    metavar="DEVICE",
-    default="",
-    help="cpu, cuda or npu:0; by default what the backend picks.",
-)
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=Number(min=0.1),
-    default=TIME_LIMIT,
-    show_default=True,
-    help="Time limit for one call; torch and mutants are not stopped.",
-)
+@backend_options()
 @click.option(
     "--most",
     metavar="N",
@@ -66,13 +51,12 @@ def command(
     bundle: str,
     results: str,
     case: str,
-    backend: str,
-    device: str,
-    timeout: float,
     most: int,
     output: str | None,
     force: bool,
     quiet: bool,
+    backend: str,
+    **settings: Unpack[Settings],
 ) -> None:
     """Reduce a failing case to the simplest one that still fails.
 
@@ -113,10 +97,9 @@ def command(
             results,
             failed,
             backend,
-            device=device,
-            timeout=timeout,
             most=most,
             progress=tell,
+            **settings,
         )
     texts = files(minimal.failure)
     folder.mkdir(exist_ok=True)

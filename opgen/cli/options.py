@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -12,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from opgen.cli.paths import OutputPath, PlanPath
 from opgen.files.resources import specs_folder
-from opgen.model import TIERS, USUAL
+from opgen.model import GUARD, TIERS, TIME_LIMIT, USUAL
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -188,23 +189,55 @@ def suite_options() -> Decorator:
         "--shard", default="", metavar="I/N", help="Only part I of N; each case is in one part."
     )
     some = case_option("patterns", "these cases, and the valid calls nearest to invalid ones")
-    shown = (
-        operators_argument(),
-        product_option(),
-        plan_option(),
-        given,
-        recipe,
-        seeds,
-        some,
-        part,
+    return _several(
+        operators_argument(), product_option(), plan_option(), given, recipe, seeds, some, part
     )
 
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(shown):
-            command = option(command)
-        return command
 
-    return decorate
+def _several(*options: Decorator) -> Decorator:
+    """Options in the order in which ``--help`` shows them."""
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
+
+
+def backend_options() -> Decorator:
+    """``--backend`` and how its device is run."""
+    return _several(
+        click.option(
+            "--backend",
+            metavar="NAME",
+            required=True,
+            help="What runs the calls: torch, aclnn or mutant:NAME.",
+        ),
+        click.option(
+            "--device",
+            metavar="DEVICE",
+            default="",
+            help="cpu, cuda or npu:0; by default what the backend picks.",
+        ),
+        click.option(
+            "--timeout",
+            metavar="SECONDS",
+            type=Number(min=0, min_open=True),
+            default=TIME_LIMIT,
+            show_default=True,
+            help="Time limit for one call; torch and mutants are not stopped.",
+        ),
+        click.option(
+            "--product",
+            metavar="P",
+            default="",
+            shell_complete=complete_products,
+            help="The product that an aclnn device is, if its name does not say.",
+        ),
+        click.option(
+            "--guard",
+            metavar="BYTES",
+            type=click.IntRange(min=0),
+            default=GUARD,
+            show_default=True,
+            help="Guard each buffer of aclnn on both sides; a multiple of 512.",
+        ),
+    )
 
 
 def output_option(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from opgen.cli.options import (
-    Number,
+    backend_options,
     bundle_argument,
     case_option,
     choose,
@@ -16,7 +17,10 @@ from opgen.cli.options import (
     output_option,
     quiet_option,
 )
-from opgen.model import NOT_RUN, TIME_LIMIT
+from opgen.model import NOT_RUN
+
+if TYPE_CHECKING:
+    from opgen.devices import Settings
 
 
 @click.command(
@@ -26,26 +30,7 @@ from opgen.model import NOT_RUN, TIME_LIMIT
     )
 )
 @bundle_argument("bundle", "BUNDLE")
-@click.option(
-    "--backend",
-    metavar="NAME",
-    required=True,
-    help="What runs the cases: torch, aclnn or mutant:NAME.",
-)
-@click.option(
-    "--device",
-    metavar="DEVICE",
-    default="",
-    help="cpu, cuda or npu:0; by default what the backend picks.",
-)
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=Number(min=0, min_open=True),
-    default=TIME_LIMIT,
-    show_default=True,
-    help="Time limit for one case; torch and mutants are not stopped.",
-)
+@backend_options()
 @output_option("Results file to write.")
 @case_option()
 @click.option(
@@ -57,14 +42,13 @@ from opgen.model import NOT_RUN, TIME_LIMIT
 @quiet_option()
 def command(
     bundle: str,
-    backend: str,
-    device: str,
-    timeout: float,
     output: str,
     cases: tuple[str, ...],
     resume: bool,
     force: bool,
     quiet: bool,
+    backend: str,
+    **settings: Unpack[Settings],
 ) -> None:
     """Run a bundle on a device and write its answers: statuses, outputs, times.
 
@@ -81,7 +65,7 @@ def command(
     refuse(output, force or resume)
     with opgen.open(bundle) as file:
         wanted = choose(file.ids, cases)
-        device_to_run = make_backend(backend, device, timeout)
+        device_to_run = make_backend(backend, **settings)
         with progress("cases", len(wanted), quiet) as advance:
             tally = run(
                 file,

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from opgen.model import TIME_LIMIT, FileError, Problem
+from opgen.model import GUARD, TIME_LIMIT, FileError, Problem
 
 if TYPE_CHECKING:
     from opgen.bundle.read.reader import Bundle
@@ -27,32 +27,69 @@ BACKENDS: Mapping[str, str] = {
 """The backends there are, as ``--backend`` names them, and their classes."""
 
 
-class Backend(ABC):
-    """What runs cases on a device: opened once, asked for its answers, and closed whatever happens.
+_ALIGNED = 512
+"""Bytes to a multiple of which the runtime aligns what it gives; guards keep that."""
 
-    ``device`` is its name in the backend's own words, empty for the usual one; ``timeout`` is per
-    case, in seconds. :func:`opgen.devices.running.run` writes the answers down.
+
+class Settings(TypedDict, total=False):
+    """How a device is run: its name in the backend's own words, empty for the usual one; seconds
+    for one case; the product that it is, where its own name does not say; bytes of each guard, a
+    multiple of 512.
     """
 
-    def __init__(self, device: str = "", timeout: float = TIME_LIMIT) -> None:
-        self.device, self.timeout = device, timeout
+    device: str
+    timeout: float
+    product: str
+    guard: int
+
+
+class Backend(ABC):
+    """What runs cases on a device: opened once, asked for answers, and closed whatever happens.
+
+    ``settings`` are those of :class:`Settings`; a backend ignores what it has no use for. Raises
+    DeviceError for a guard that is no multiple of 512. ``name`` is that in :data:`BACKENDS`.
+    :func:`opgen.devices.running.run` writes the answers down.
+    """
+
+    name = ""
+    usual = ""
+    """The device where none is named."""
+
+    def __init__(self, **settings: Unpack[Settings]) -> None:
+        self.device = settings.get("device") or self.usual
+        self.timeout = settings.get("timeout", TIME_LIMIT)
+        self.product = settings.get("product", "")
+        self.guard = settings.get("guard", GUARD)
+        if self.guard < 0 or self.guard % _ALIGNED:
+            raise DeviceError("`guard`", f"{self.guard} is no multiple of {_ALIGNED} bytes")
 
     @abstractmethod
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
         """Open the device for ``cases``, ids of the bundle; returns what their results file says of
-        it: ``backend`` and ``device``, versions, a ``note``. FileError where it cannot be opened.
+        it besides its name: versions, a ``note``. FileError where it cannot be opened.
         """
 
     @abstractmethod
-    def answers(self) -> Iterator[Result]:
-        """One answer to each of the cases, in any order, whatever the device does.
+    def answers(self, cases: Sequence[str]) -> Iterator[Result]:
+        """One answer to each of some cases of the bundle, in any order, whatever the device does.
 
-        A case that cannot be run has the status ``skipped`` and a reason. A device that is lost for
-        good ends the answers; the cases that are left have none.
+        A case that cannot be run has the status ``skipped`` and a reason. DeviceLost where nothing
+        can be asked any more.
         """
 
     def close(self) -> None:  # noqa: B027  most have nothing to give back
         """Give the device back, also one that could not be opened."""
+
+
+class DeviceLost(FileError):
+    """A device that answered does so no more; the command line exits 1. ``where``: the case at
+    which it was lost.
+    """
+
+    exit_code = 1
+
+    def __init__(self, where: str, text: str) -> None:
+        super().__init__([Problem(f"the device was lost {where}", None, "", text)])
 
 
 class DeviceError(FileError):
@@ -64,7 +101,7 @@ class DeviceError(FileError):
         super().__init__([Problem(where, None, "", line) for line in lines])
 
 
-def backend(name: str, device: str = "", timeout: float = TIME_LIMIT) -> Backend:
+def backend(name: str, **settings: Unpack[Settings]) -> Backend:
     """A backend by its name, not opened yet; ``NAME:DEVICE`` names the device as well. DeviceError
     where there is none, or where what it needs is not installed.
 
@@ -73,6 +110,7 @@ def backend(name: str, device: str = "", timeout: float = TIME_LIMIT) -> Backend
     opgen.devices.DeviceError: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, mutant, torch)
     """  # noqa: E501
     name, _, own = name.partition(":")
+    device = settings.get("device", "")
     if name not in BACKENDS:
         close = get_close_matches(name, BACKENDS, n=1)
         hint = f"; did you mean '{close[0]}'?" if close else ""
@@ -83,7 +121,7 @@ def backend(name: str, device: str = "", timeout: float = TIME_LIMIT) -> Backend
         text = f"'{device}', and --backend {name}:{own} names another; leave one of them out"
         raise DeviceError("--device", text)
     try:
-        made: Backend = resolve_name(BACKENDS[name])(own or device, timeout)
+        made: Backend = resolve_name(BACKENDS[name])(**{**settings, "device": own or device})
     except ModuleNotFoundError as error:
         text = f"needs {error.name}, which is not installed: pip install 'opgen[{name}]'"
         raise DeviceError(f"--backend {name}", text) from None

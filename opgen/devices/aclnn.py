@@ -1,7 +1,8 @@
 """The runner on the vendor's C ABI: both phases of every case, in a worker process that may die.
 
-Outputs are prefilled with canaries, workspaces with noise. A device answers for one product: cases
-of others are skipped, and so are those of operators that its libraries do not have.
+Outputs hold a pattern before the run, workspaces noise, and guards lie around every buffer. A
+device answers for one product: cases of others are skipped, and so are those of operators that its
+libraries do not have.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
+from typing import Unpack
 
 import numpy as np
 
@@ -18,12 +19,11 @@ from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.calls.vocabulary import vocabulary
-from opgen.devices import Backend, DeviceError
+from opgen.devices import Backend, DeviceError, DeviceLost, Settings, memory
 from opgen.devices.abi import ArgumentValue, TensorArgument
 from opgen.devices.messages import Buffer, CallRequest, Setup
 from opgen.devices.process import CALLS_PER_PROCESS, PAUSES, CallAnswer, Worker
-from opgen.model import CRASH, NOT_RUN, OVERRUN, TIME_LIMIT, Argument, TensorDesc, natural
-from opgen.numerics import canary
+from opgen.model import NOT_RUN, OVERRUN, Argument, TensorDesc, natural
 from opgen.numerics.views import index
 from opgen.spec.catalog import catalog
 
@@ -33,31 +33,32 @@ class AclnnBackend(Backend):
     :class:`opgen.devices.process.Worker`.
     """
 
+    name, usual = "aclnn", "npu:0"
     worker: Worker | None = None
 
     def __init__(
         self,
-        device: str = "",
-        timeout: float = TIME_LIMIT,
         calls_per_process: int = CALLS_PER_PROCESS,
         pauses: Sequence[float] = PAUSES,
+        **settings: Unpack[Settings],
     ) -> None:
-        super().__init__(device or "npu:0", timeout)
+        super().__init__(**settings)
         self.calls_per_process, self.pauses = calls_per_process, pauses
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
         """Start the worker; DeviceError where the runtime, every operator or the device is not
-        there.
+        there, or nobody knows which product the device is.
         """
-        self.cases = [bundle[case] for case in cases]
+        self.bundle = bundle
         kinds = catalog().kinds
-        apis = sorted({case.op for case in self.cases} & kinds.keys())
+        apis = sorted({bundle[case].op for case in cases} & kinds.keys())
         setup = Setup(device_index(self.device), {api: tuple(kinds[api].values()) for api in apis})
         self.worker = Worker(setup, self.timeout, self.calls_per_process, self.pauses)
+        self.product = _product(self.worker.facts["soc"], self.product)
         return {
             **self.worker.facts,
-            "device": self.device,
-            "backend": "aclnn",
+            "product": self.product,
+            "guard": self.guard,
             "environment": {
                 name: value
                 for name, value in sorted(os.environ.items())
@@ -65,37 +66,57 @@ class AclnnBackend(Backend):
             },
         }
 
-    def answers(self) -> Iterator[Result]:
-        """One case after the other, until a device does not come back after a crash."""
-        assert self.worker is not None
-        for case in self.cases:
-            if why := _skipped(case, self.worker):
-                yield Result(case.id, NOT_RUN, error=why)
-                continue
-            try:
-                answer = self.worker.execute(request_of(case))
-            except DeviceError as error:
-                text = f"the device did not come back: {error}"
-                yield Result(case.id, CRASH, error=text)
-                return
-            yield read_back(case, answer)
+    def answers(self, cases: Sequence[str]) -> Iterator[Result]:
+        """One case after the other; DeviceLost where a device does not come back after a crash."""
+        for case in map(self.bundle.__getitem__, cases):
+            why = self._skips(case)
+            yield Result(case.id, NOT_RUN, error=why) if why else self._answer(case)
 
     def close(self) -> None:
         """End the worker."""
         if self.worker is not None:
             self.worker.stop()
 
+    def _skips(self, case: CaseView) -> str:
+        """Why the device cannot run a case; empty where it can."""
+        assert self.worker is not None
+        if case.op not in self.worker.setup.apis:
+            return f"no spec describes the signature of {case.op}"
+        if case.op in self.worker.absent:
+            return f"no library has {', '.join(self.worker.absent[case.op])}"
+        if case.product != self.product:
+            soc = self.worker.facts["soc"] or self.product
+            return f"the device is {soc}; the case is for {case.product}"
+        return ""
 
-def _skipped(case: CaseView, worker: Worker) -> str:
-    """Why a device cannot run a case; empty where it can."""
-    if case.op not in worker.setup.apis:
-        return f"no spec describes the signature of {case.op}"
-    if case.op in worker.absent:
-        return f"no library has {', '.join(worker.absent[case.op])}"
-    product = vocabulary().product_of(worker.facts["soc"])
-    if product and case.product != product:
-        return f"the device is {worker.facts['soc']}; the case is for {case.product}"
-    return ""
+    def _answer(self, case: CaseView) -> Result:
+        assert self.worker is not None
+        outputs = [value for name, value in case.args.items() if name in case.golden]
+        runs = memory.runs(desc.dtype for desc in outputs if isinstance(desc, TensorDesc))
+        answers: list[CallAnswer] = []
+        while len(answers) < runs and not (answers and answers[-1].run_status):
+            try:
+                answers.append(self.worker.execute(request_of(case, self.guard, len(answers))))
+            except DeviceError as error:
+                raise DeviceLost(f"before {case.id}", f"it did not come back: {error}") from None
+        return read_back(case, answers)
+
+
+def _product(soc: str, named: str) -> str:
+    """The product that a device is, by the name of its SoC, or as ``named`` where that is unknown.
+
+    >>> _product("Ascend910B3", ""), _product("Ascend999", "ascend910b")
+    ('ascend910b', 'ascend910b')
+    """
+    known = vocabulary().product_of(soc)
+    if named and named not in vocabulary().products:
+        raise DeviceError("`product`", f"no such product {named!r}")
+    if known and named and known != named:
+        raise DeviceError("`product`", f"{named}, and the device is {soc}, which is {known}")
+    if not (known or named):
+        text = f"nobody knows which product the device {soc!r} is"
+        raise DeviceError("aclnn", f"{text}; say it with `product`")
+    return known or named
 
 
 def device_index(device: str) -> int:
@@ -113,20 +134,19 @@ def device_index(device: str) -> int:
 
 
 # there --------------------------------------------------------------------------------------------
-def request_of(case: CaseView) -> CallRequest:
+def request_of(case: CaseView, guard: int, run: int = 0) -> CallRequest:
     """A case as numbers and bytes: descriptors alone for a first-phase case."""
     args, storages = case.args, case.storage
     buffers: dict[int, Buffer] = {}
     for position, (name, value) in enumerate(args.items()):
         if case.phase == 2 and isinstance(value, TensorDesc):
             storage = storages.get(name)
-            output = storage is None
-            if storage is None:
-                itemsize = numpy_dtype(value.dtype).itemsize
-                storage = canary.prefilled(value.dtype, itemsize, value.storage_elements)
-            buffers[position] = Buffer(np.ascontiguousarray(storage).view(np.uint8), output)
+            raw = memory.prefilled(value, run) if storage is None else storage
+            output = storage is None or name in case.golden
+            buffers[position] = Buffer(np.ascontiguousarray(raw).view(np.uint8), output)
     values = tuple(map(_value, args.values()))
-    return CallRequest(case.op, values, buffers, case.phase == 2, zlib.crc32(case.id.encode()))
+    seed = zlib.crc32(case.id.encode())
+    return CallRequest(case.op, values, buffers, case.phase == 2, guard, seed)
 
 
 def _value(value: Argument) -> ArgumentValue:
@@ -140,31 +160,31 @@ def _value(value: Argument) -> ArgumentValue:
 
 
 # and back -----------------------------------------------------------------------------------------
-def read_back(case: CaseView, answer: CallAnswer) -> Result:
-    """The outputs that were asked for, as the views that were passed, and what is noteworthy. A
-    device that wrote where nothing is its to write has the run status ``overrun``.
+def read_back(case: CaseView, answers: Sequence[CallAnswer]) -> Result:
+    """The outputs that were asked for, as the views that were passed, and what is noteworthy of any
+    run. A device that wrote where nothing is its to write has the run status ``overrun``.
     """
-    if answer.run_status != 0:
-        return Result(case.id, answer.status, answer.run_status, answer.time, answer.error)
-    named = list(case.args.items())
-    outputs: dict[str, np.ndarray] = {}
-    notes = [f"{named[position][0]}: the input was overwritten" for position in answer.changed]
-    overrun = bool(notes)
-    for position, raw in answer.outputs.items():
-        name, desc = named[position]
+    last = answers[-1]
+    if last.run_status != 0:
+        return Result(case.id, last.status, last.run_status, last.time, last.error)
+    names, outputs, unwritten = [*case.args, "workspace"], {}, {}
+    remarks = [
+        remark
+        for answer in answers
+        for position, found in answer.overwritten.items()
+        for remark in memory.of_guards(names[position], found)
+    ]
+    for position, raw in last.outputs.items():
+        name, desc = names[position], case.args[names[position]]
         assert isinstance(desc, TensorDesc)
-        dtype, elements, asked = numpy_dtype(desc.dtype), desc.storage_elements, name in case.golden
-        inside = canary.in_view(desc.shape, desc.strides, desc.offset, elements)
-        more, foreign = canary.inspect(name, raw, desc.dtype, dtype.itemsize, inside, asked)
-        notes, overrun = notes + more, overrun or foreign
-        if asked:
-            outputs[name] = logical(raw[: elements * dtype.itemsize].view(dtype), desc)
-    status, text = OVERRUN if overrun else 0, "; ".join(filter(None, (answer.error, *notes)))
-    return Result(case.id, answer.status, status, answer.time, text, outputs)
-
-
-def logical(storage: np.ndarray, desc: TensorDesc) -> np.ndarray:
-    """The elements of a view on its storage, in the view's shape."""
-    if desc.strides is None:
-        return storage[desc.offset : desc.offset + prod(desc.shape)].reshape(desc.shape)
-    return storage[index(desc.shape, desc.steps, desc.offset)].reshape(desc.shape)
+        places = index(desc.shape, desc.steps, desc.offset)
+        if name not in case.storage:  # an input as well holds nothing that can be known again
+            left = memory.untouched(desc, [answer.outputs[position] for answer in answers])
+            remarks += memory.of_output(name, left, places, name in case.golden)
+            unwritten[name] = int(left[places].sum())
+        if name in case.golden:
+            outputs[name] = raw.view(numpy_dtype(desc.dtype))[places].reshape(desc.shape)
+    status = OVERRUN if any(foreign for _, foreign in remarks) else 0
+    text = "; ".join(filter(None, (last.error, *dict.fromkeys(text for text, _ in remarks))))
+    known = {name: count for name, count in unwritten.items() if name in outputs}
+    return Result(case.id, last.status, status, last.time, text, outputs, known)

@@ -7,6 +7,7 @@ working; and a :class:`CallRequest` with :class:`FirstPhase` and :class:`SecondP
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +36,8 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """The storage of one tensor on the device, as bytes: inputs with their data, outputs with their
-    canaries.
+    """The storage of one tensor on the device, as bytes: inputs with their data, outputs with what
+    they hold until they are written.
     """
 
     data: np.ndarray
@@ -48,13 +49,15 @@ class CallRequest:
     """One call: arguments in prototype order. ``buffers`` by position; without any, descriptors
     alone are passed.
 
-    ``data`` is false where only the first phase is to run.
+    ``data`` is false where only the first phase is to run. ``guard`` bytes lie before and behind
+    every buffer and the workspace; ``seed`` gives what these and the workspace hold.
     """
 
     api: str
     arguments: tuple[ArgumentValue, ...]
     buffers: dict[int, Buffer]
     data: bool
+    guard: int
     seed: int
 
 
@@ -70,14 +73,28 @@ class FirstPhase:
     error: str
 
 
+class Overwritten(NamedTuple):
+    """How many bytes of a buffer were written that are not the device's to write: of the guard
+    before it, of itself where it is an input, of the guard behind it.
+    """
+
+    before: int
+    within: int
+    behind: int
+
+
+WORKSPACE = -1
+"""The position of the workspace among buffers."""
+
+
 @dataclass(frozen=True, slots=True)
 class SecondPhase:
     """The run is over, if there was one, and what the call held is given back; ``unusable`` where
-    the runtime refused a copy. ``outputs``: position -> bytes of the storage and its guard;
-    ``changed``: inputs that were written.
+    the runtime refused a copy. ``outputs``: position -> bytes of the storage; ``overwritten``:
+    position -> what was written that is not the device's.
     """
 
     status: Code
     error: str
     outputs: dict[int, np.ndarray] = field(default_factory=dict)
-    changed: tuple[int, ...] = ()
+    overwritten: dict[int, Overwritten] = field(default_factory=dict)

@@ -29,25 +29,26 @@ from opgen.quality.mutants.mutant import NOTHING
 class MutantBackend(Backend):
     """A mutant by name. No time limit: it is no device that could hang."""
 
+    name, usual = "mutant", NOTHING.name
+
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
         """Find the mutant; FileError where there is none of that name, or no such rule."""
-        name = self.device or NOTHING.name
         specs = [of_page.spec for of_page in cases_by_page(bundle)]
-        self.mutant, self.rule = find_device(name, specs)
-        self.bundle, self.pages = bundle, cases_by_page(bundle, cases)
+        self.mutant, self.rule = find_device(self.device, specs)
+        self.bundle, pages = bundle, cases_by_page(bundle, cases)
         note = f"a mutant: {self.mutant.wrong}"
-        if not any(self.mutant.applies(of_page.spec) for of_page in self.pages):
+        if not any(self.mutant.applies(of_page.spec) for of_page in pages):
             note += ", of which no case here is about"
-        return {"backend": "mutant", "device": name, "note": note}
+        return {"note": note}
 
-    def answers(self) -> Iterator[Result]:
+    def answers(self, cases: Sequence[str]) -> Iterator[Result]:
         """The refused cases of a page behind those that it accepts."""
-        for cases in self.pages:
-            statuses = self._statuses(cases)
+        for page in cases_by_page(self.bundle, cases):
+            statuses = self._statuses(page)
             kernel = NOTHING if isinstance(self.mutant, Family) else self.mutant
-            wrong = kernel if kernel.applies(cases.spec) else NOTHING
-            accepted = np.array([statuses[case] == 0 for case in cases.ids])
-            for work in device_batches(self.bundle, cases, accepted):
+            wrong = kernel if kernel.applies(page.spec) else NOTHING
+            accepted = np.array([statuses[case] == 0 for case in page.ids])
+            for work in device_batches(self.bundle, page, accepted):
                 dies = wrong.crashes(work)
                 outputs = {} if dies else answer(work, wrong)
                 for i, case in enumerate(work.batch.ids):

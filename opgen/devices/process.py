@@ -19,7 +19,14 @@ import numpy as np
 
 import opgen
 from opgen.devices import DeviceError
-from opgen.devices.messages import CallRequest, FirstPhase, Ready, SecondPhase, Setup
+from opgen.devices.messages import (
+    CallRequest,
+    FirstPhase,
+    Overwritten,
+    Ready,
+    SecondPhase,
+    Setup,
+)
 from opgen.model import CRASH, TIMEOUT, UNUSABLE, Code, FileError
 
 START_LIMIT = 120.0
@@ -35,7 +42,7 @@ _LAST_WORDS = 400
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
     """What came of one request; a status is a number, or one of
-    :data:`opgen.model.STATUS_WORDS`. ``outputs`` and ``changed`` are those of
+    :data:`opgen.model.STATUS_WORDS`. ``outputs`` and ``overwritten`` are those of
     :class:`opgen.devices.messages.SecondPhase`.
     """
 
@@ -44,7 +51,7 @@ class CallAnswer:
     error: str
     time: float
     outputs: dict[int, np.ndarray] = field(default_factory=dict)
-    changed: tuple[int, ...] = ()
+    overwritten: dict[int, Overwritten] = field(default_factory=dict)
 
 
 class _Died(Exception):
@@ -101,7 +108,7 @@ class Worker:
         if first.status or not request.data:
             return CallAnswer(first.status, None, first.error, seconds)
         return CallAnswer(
-            first.status, second.status, second.error, seconds, second.outputs, second.changed
+            first.status, second.status, second.error, seconds, second.outputs, second.overwritten
         )
 
     def stop(self) -> None:
@@ -146,7 +153,7 @@ class _Process:
         source = str(Path(opgen.__file__).parents[1])
         path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH", ""))))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "opgen.devices.worker", str(theirs.fileno())],
+            [sys.executable, "-P", "-m", "opgen.devices.worker", str(theirs.fileno())],
             pass_fds=(theirs.fileno(),),
             stdin=subprocess.DEVNULL,
             stdout=self._log,

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Unpack
 
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.heading import header
@@ -17,11 +18,14 @@ from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.bundle.results.writer import Results
 from opgen.calls.ids import select_ids
-from opgen.devices import Backend
+from opgen.devices import Backend, DeviceLost, Settings
 from opgen.devices import backend as backend_of
-from opgen.model import TIME_LIMIT
+from opgen.model import Code, of_a_check
 
 Tally = Counter[str]
+LOST = 5
+"""Codes of the runtime in a row after which a device is asked whether it still accepts a valid
+call."""
 _log = logging.getLogger(__name__)
 
 
@@ -30,26 +34,28 @@ def run(
     backend: str | Backend,
     output: str | Path,
     *,
-    device: str = "",
-    timeout: float = TIME_LIMIT,
     cases: Sequence[str] = (),
     resume: bool = False,
     force: bool = False,
     progress: Callable[[int], None] = lambda done: None,
+    **settings: Unpack[Settings],
 ) -> Tally:
     """Run a bundle on a device and write its answers, as ``opgen run`` does.
 
-    ``backend`` is a name (``torch``, ``mutant:NAME``) or a :class:`Backend`; ``device`` and
-    ``timeout`` are for a name. ``cases`` are ids or patterns; none are all. Returns how often each
-    kind of answer occurred, how many were ``kept`` of an earlier run, or ``dropped`` where
-    ``resume`` would have kept what a killed one left.
+    ``backend`` is a name (``torch``, ``mutant:NAME``) or a :class:`Backend`; ``settings``
+    (``device``, ``timeout``, ``product``, ``guard``) are for a name. ``cases`` are ids or patterns;
+    none are all. Returns how often each kind of answer occurred, how many were ``kept`` of an
+    earlier run, or ``dropped`` where ``resume`` would have kept what a killed one left.
 
     ``resume``: what ``output`` already answers is kept and not run again; BundleError where another
     device answered. Stopped while the backend runs, by an interruption or by a fault, it writes
     what there is and passes on what stopped it. ``progress`` is told how many more cases are done.
+
+    DeviceLost where :data:`LOST` codes of the runtime come in a row and a valid call gets another:
+    the first of them stays, and ``resume`` repeats what came after it.
     """
     if isinstance(backend, str):
-        backend = backend_of(backend, device, timeout)
+        backend = backend_of(backend, **settings)
     with ExitStack() as stack:
         file = bundle if isinstance(bundle, Bundle) else stack.enter_context(Bundle(bundle))
         results = stack.enter_context(Results.create(output, file, force=force, resume=resume))
@@ -58,9 +64,11 @@ def run(
         tally = +Counter({"kept": len(results), "dropped": results.dropped})
         progress(len(wanted) - len(left))
         with _terminated_as_interrupted(), closing(backend):
-            _say(results, header(backend.open(file, left), {}))
+            facts = {"backend": backend.name, "device": backend.device}
+            _say(results, header({**facts, **backend.open(file, left)}, {}))
             _log.info("%s: %d cases to run, %d answered before", output, len(left), len(results))
-            for answer in backend.answers():
+            watch = _Watch(file, backend, results, left)
+            for answer in backend.answers(left):
                 results.add(
                     answer.id,
                     answer.status,
@@ -73,7 +81,64 @@ def run(
                 tally[_kind(answer)] += 1
                 _log.debug("%s: status %s, %s s", answer.id, answer.status, answer.time)
                 progress(1)
+                watch.see(answer)
     return tally
+
+
+class _Watch:
+    """Looks out for a device that is lost: it returns a code of the runtime to whatever it is
+    asked, which tells nothing of the calls.
+    """
+
+    def __init__(
+        self, bundle: Bundle, backend: Backend, results: Results, cases: Sequence[str]
+    ) -> None:
+        self.bundle, self.backend, self.results, self.cases = bundle, backend, results, cases
+        self.accepted = ""
+        self.faults: list[str] = []
+
+    def see(self, answer: Result) -> None:
+        """Take notice of an answer that was written down; DeviceLost where it is one too many."""
+        if not _of_runtime(answer):
+            self.faults = []
+            self.accepted = self.accepted if _code(answer) else answer.id
+            return
+        self.faults.append(answer.id)
+        if len(self.faults) < LOST:
+            return
+        good = self.accepted or self._valid()
+        asked = next(iter(self.backend.answers([good])), None) if good else None
+        if asked is not None and isinstance(asked.status, int) and not _of_runtime(asked):
+            self.faults = []
+            return
+        for case in self.faults[1:]:
+            self.results.withdraw(case, "the device was lost before this call")
+        codes = f"{LOST} codes of the runtime in a row, the last {_code(answer)}"
+        ask = f"; so does {good}, a valid call" if good else ""
+        raise DeviceLost(f"at {self.faults[0]}", f"{codes}{ask}")
+
+    def _valid(self) -> str:
+        """A valid call for the product of those that failed, of another operator if there is one;
+        empty where there is none.
+        """
+        failed = self.bundle[self.faults[-1]]
+        others = (self.bundle[case] for case in self.cases if case not in self.faults)
+        valid = [
+            case
+            for case in others
+            if case.expect.bucket == "valid" and case.product == failed.product
+        ]
+        return min(valid, key=lambda case: case.op == failed.op).id if valid else ""
+
+
+def _of_runtime(answer: Result) -> bool:
+    code = _code(answer)
+    return isinstance(code, int) and code != 0 and not of_a_check(code)
+
+
+def _code(answer: Result) -> Code | None:
+    """The status that counts: that of the run, where the first phase accepts the call."""
+    return answer.status or answer.run_status
 
 
 def _say(results: Results, device: dict[str, object]) -> None:

@@ -24,7 +24,7 @@ from opgen.bundle.results.reader import Result
 from opgen.devices import Backend, DeviceError
 from opgen.devices.torch_dtypes import NATIVE, WIDE
 from opgen.devices.torch_operators import ADAPTERS, MODES, Adapter, TensorsByName, Unable
-from opgen.model import NOT_RUN, TIME_LIMIT, Argument, TensorDesc
+from opgen.model import NOT_RUN, Argument, TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, FORMATS
 from opgen.numerics.rounding import in_compute, stored
@@ -39,33 +39,25 @@ class TorchBackend(Backend):
     interrupted.
     """
 
-    def __init__(
-        self,
-        device: str = "",
-        timeout: float = TIME_LIMIT,
-        adapters: Mapping[str, Adapter] = ADAPTERS,
-    ) -> None:
-        super().__init__(device or "cpu", timeout)
-        self.adapters = adapters
-        self.npu: Any = None  # torch.npu, where that is the device
+    name, usual = "torch", "cpu"
+    adapters: Mapping[str, Adapter] = ADAPTERS
+    npu: Any = None  # torch.npu, where that is the device
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
         """Open the device; DeviceError where torch does not have it."""
-        self.bundle, self.cases = bundle, cases
+        self.bundle = bundle
         self.torch_device = _opened(self.device)
         self.npu = torch.npu if self.torch_device.type == "npu" else None
         _compute_exactly()
         return {
-            "backend": "torch",
-            "device": self.device,
             "torch": str(torch.__version__),
             "name": _name(self.torch_device),
             "host": platform.platform(),
         }
 
-    def answers(self) -> Iterator[Result]:
+    def answers(self, cases: Sequence[str]) -> Iterator[Result]:
         """One case after the other."""
-        for case in self.cases:
+        for case in cases:
             with torch.inference_mode():
                 answer = self.answer(self.bundle[case])
             yield answer

@@ -18,7 +18,15 @@ import numpy as np
 
 from opgen.devices import DeviceError, abi
 from opgen.devices.libraries import Libraries
-from opgen.devices.messages import CallRequest, FirstPhase, Ready, SecondPhase, Setup
+from opgen.devices.messages import (
+    WORKSPACE,
+    CallRequest,
+    FirstPhase,
+    Overwritten,
+    Ready,
+    SecondPhase,
+    Setup,
+)
 from opgen.model import UNUSABLE
 
 PACKAGES = ("runtime", "toolkit", "opp", "compiler")
@@ -86,70 +94,97 @@ class Device:
         if status not in accepted:
             raise RuntimeFault(f"{name} returned {status}: {self.error() or 'no text'}")
 
-    def upload(self, data: np.ndarray, owner: ExitStack) -> c_void_p:
-        """The bytes of an array on the device, at least one, until ``owner`` frees them."""
-        pointer = c_void_p()
-        size = max(data.nbytes, 1)
-        self.runtime("aclrtMalloc", byref(pointer), size, abi.ACL_MEM_MALLOC_HUGE_FIRST)
-        owner.callback(self.functions["aclrtFree"], pointer)
-        if data.nbytes:
-            host, kind = data.ctypes.data, abi.ACL_MEMCPY_HOST_TO_DEVICE
-            self.runtime("aclrtMemcpy", pointer, data.nbytes, host, data.nbytes, kind)
-        return pointer
 
-    def download(self, pointer: c_void_p, size: int) -> np.ndarray:
-        """(size,) uint8 from the device."""
-        data = np.empty(size, dtype=np.uint8)
-        if size:
-            host, kind = data.ctypes.data, abi.ACL_MEMCPY_DEVICE_TO_HOST
-            self.runtime("aclrtMemcpy", host, size, pointer, size, kind)
-        return data
+class Memory:
+    """The bytes of a buffer on a device between two guards, until ``owner`` frees them.
+
+    ``noise`` fills the guards. ``output``: whether the bytes are the device's to write.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        data: np.ndarray,
+        guard: int,
+        noise: np.random.Generator,
+        owner: ExitStack,
+        output: bool,
+    ) -> None:
+        self.device, self.output = device, output
+        self.inner = slice(guard, guard + data.nbytes)
+        self.held = noise.integers(0, 256, max(data.nbytes + 2 * guard, 1), dtype=np.uint8)
+        self.held[self.inner] = data
+        self.pointer, size = c_void_p(), self.held.nbytes
+        device.runtime("aclrtMalloc", byref(self.pointer), size, abi.ACL_MEM_MALLOC_HUGE_FIRST)
+        owner.callback(device.functions["aclrtFree"], self.pointer)
+        host, kind = self.held.ctypes.data, abi.ACL_MEMCPY_HOST_TO_DEVICE
+        device.runtime("aclrtMemcpy", self.pointer, size, host, size, kind)
+        self.address = (self.pointer.value or 0) + guard
+
+    def read(self) -> tuple[np.ndarray, Overwritten]:
+        """The bytes of the buffer as they are now, and what of it and its guards was written that
+        is not the device's.
+        """
+        now = np.empty_like(self.held)
+        size, kind = now.nbytes, abi.ACL_MEMCPY_DEVICE_TO_HOST
+        self.device.runtime("aclrtMemcpy", now.ctypes.data, size, self.pointer, size, kind)
+        differs = now != self.held
+        differs[self.inner] &= not self.output
+        first, end = self.inner.start, self.inner.stop
+        counts = (differs[:first], differs[self.inner], differs[end:])
+        return now[self.inner], Overwritten(*(int(part.sum()) for part in counts))
 
 
 def phases(device: Device, request: CallRequest) -> Iterator[FirstPhase | SecondPhase]:
     """Both phases of one call, or the first alone. Memory that the call has spoilt may show only
     when it is given back: the end of the second is the end of that.
     """
-    second = SecondPhase(0, "")
-    with ExitStack() as memory, ExitStack() as objects:
-        pointers = {i: device.upload(buffer.data, memory) for i, buffer in request.buffers.items()}
-        addresses = {i: pointer.value for i, pointer in pointers.items()}
+    second, noise = SecondPhase(0, ""), np.random.default_rng(request.seed)
+    with ExitStack() as owner, ExitStack() as objects:
+
+        def laid(data: np.ndarray, output: bool) -> Memory:
+            return Memory(device, data, request.guard, noise, owner, output)
+
+        memory = {i: laid(buffer.data, buffer.output) for i, buffer in request.buffers.items()}
         pairs = zip(device.kinds[request.api], request.arguments, strict=True)
         values = [
-            abi.make_argument(device.functions, objects, kind, value, addresses.get(i))
+            abi.make_argument(
+                device.functions, objects, kind, value, memory[i].address if i in memory else None
+            )
             for i, (kind, value) in enumerate(pairs)
         ]
         size, executor = c_uint64(), c_void_p()
         status = device.operators[request.api][0](*values, byref(size), byref(executor))
         yield FirstPhase(status, device.error() if status else "")
         if not status and request.data:
-            noise = np.random.default_rng(request.seed).integers(0, 256, size.value, dtype=np.uint8)
-            workspace = device.upload(noise, memory) if size.value else None
-            second = _run(device, request, pointers, (workspace, size, executor))
+            if size.value:
+                content = noise.integers(0, 256, size.value, dtype=np.uint8)
+                memory[WORKSPACE] = laid(content, output=True)
+            second = _run(device, request.api, memory, size, executor)
     yield second
 
 
 def _run(
     device: Device,
-    request: CallRequest,
-    pointers: Mapping[int, c_void_p],
-    planned: tuple[c_void_p | None, c_uint64, c_void_p],
+    api: str,
+    memory: Mapping[int, Memory],
+    size: c_uint64,
+    executor: c_void_p,
 ) -> SecondPhase:
-    """The second phase with workspace, its size and the executor; and what is then in memory."""
-    name, status = request.api, device.operators[request.api][1](*planned, device.stream)
+    """The second phase with the workspace, its size and the executor; and what is then in
+    memory.
+    """
+    workspace = memory[WORKSPACE].address if WORKSPACE in memory else None
+    name, status = api, device.operators[api][1](workspace, size, executor, device.stream)
     if not status:
         name = "aclrtSynchronizeStream"
         status = device.functions[name](device.stream)
     if status:
         texts = (f"{name} returned {status}", device.error())
         return SecondPhase(status, ": ".join(filter(None, texts)))
-    after = {
-        i: device.download(pointers[i], buffer.data.nbytes) for i, buffer in request.buffers.items()
-    }
-    outputs = {i: data for i, data in after.items() if request.buffers[i].output}
-    inputs = after.keys() - outputs.keys()
-    changed = (i for i in inputs if not np.array_equal(after[i], request.buffers[i].data))
-    return SecondPhase(0, "", outputs, tuple(sorted(changed)))
+    now = {i: block.read() for i, block in memory.items()}
+    outputs = {i: data for i, (data, _) in now.items() if memory[i].output and i != WORKSPACE}
+    return SecondPhase(0, "", outputs, {i: found for i, (_, found) in now.items() if any(found)})
 
 
 def serve(connection: Connection) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from opgen.bundle.read.reader import Bundle
 from opgen.calls.ids import select_ids
 from opgen.comparison.statuses import BAD
 from opgen.comparison.verdicts import diff
-from opgen.devices import Backend
+from opgen.devices import Backend, Settings
 from opgen.devices import backend as backend_of
 from opgen.minimization import reduction
 from opgen.minimization.failure import Failure
 from opgen.minimization.reduction import MOST_RUN, Minimal
-from opgen.model import TIME_LIMIT, FileError
+from opgen.model import FileError
 
 
 def first_failing(bundle: Bundle, results: str | Path, cases: Sequence[str]) -> str:
@@ -33,20 +34,19 @@ def minimize(
     case: str,
     backend: str | Backend,
     *,
-    device: str = "",
-    timeout: float = TIME_LIMIT,
     most: int = MOST_RUN,
     progress: Callable[[Failure], None] = lambda failure: None,
+    **settings: Unpack[Settings],
 ) -> Minimal:
     """Reduce a failing case to the simplest call that still fails, as ``opgen minimize`` does.
 
     ``case`` is an id, or a pattern: then the first case that fails. ``backend`` runs at most about
-    ``most`` calls, each for at most ``timeout`` seconds. ``progress`` is told of every simpler call
-    that fails. :func:`opgen.minimization.files` writes the result as programs. Raises FileError
-    where no such case fails, or where it passes when it is run again.
+    ``most`` calls; ``settings`` are those of :func:`opgen.run`. ``progress`` is told of every
+    simpler call that fails. :func:`opgen.minimization.files` writes the result as programs. Raises
+    FileError where no such case fails, or where it passes when it is run again.
     """
     if isinstance(backend, str):
-        backend = backend_of(backend, device, timeout)
+        backend = backend_of(backend, **settings)
     with Bundle(bundle) as file:
         cases = [file.ids[row] for row in select_ids(file.ids, [case], "CASE")]
         failed, seed = first_failing(file, results, cases), int(str(file.header.get("seed", 0)))

@@ -25,11 +25,11 @@ from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result, ResultsFile
 from opgen.calls.vocabulary import vocabulary
 from opgen.cli import main
-from opgen.devices import DeviceError, abi, aclnn
+from opgen.devices import DeviceError, DeviceLost, abi, aclnn, memory
 from opgen.devices.libraries import operator_places, runtime_places
 from opgen.devices.running import run as devices_run
 from opgen.generation.engine import write
-from opgen.numerics import canary
+from opgen.model import TensorDesc
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import plan_suite
@@ -81,13 +81,14 @@ def run(
         product: str = "ascend910b",
         fault: str = "",
         timeout: float = 20,
+        told: str = "",
         **options: Any,
     ) -> ResultsFile:
         monkeypatch.setenv("OPGEN_OPAPI", str(libraries))
         monkeypatch.setenv("LOOPBACK_SOC", SOCS[product])
         monkeypatch.setenv("LOOPBACK_FAULT", fault)
         path = tmp_path / f"results{len(opened)}.h5"
-        used.append(aclnn.AclnnBackend("npu:0", timeout, **options))
+        used.append(aclnn.AclnnBackend(timeout=timeout, product=told, **options))
         devices_run(bundle, used[-1], path, cases=cases)
         opened.append(opgen.Results.open(path))
         return opened[-1]
@@ -186,12 +187,17 @@ def test_the_bundle_holds_what_a_runner_may_get_wrong(bundle: Bundle) -> None:
         ("runtime", PAD, 0, 361001, "aclnnReflectionPad2dBackward returned 361001: E361001"),
         ("kernel", CONV, 0, 507011, "aclrtSynchronizeStream returned 507011"),
         ("stale", NORM, 0, 0, "elements were not written"),
-        ("beyond", POOL, 0, "overrun", "bytes behind its storage were overwritten"),
+        ("partly", NORM, 0, 0, "elements were not written"),
+        ("beyond", POOL, 0, "overrun", "of the bytes behind its storage were overwritten"),
+        ("before", POOL, 0, "overrun", "gradInput: 1 of the bytes before its storage"),
+        ("far", POOL, 0, "overrun", "gradInput: 1 of the bytes behind its storage"),
+        ("behind_input", PAD, 0, "overrun", "gradOutput: 1 of the bytes behind its storage"),
+        ("scratch", CONV, 0, "overrun", "workspace: 16 of the bytes behind its storage"),
         ("input", PAD, 0, "overrun", "gradOutput: the input was overwritten"),
         ("nan", CONV, 0, 0, ""),
         ("element", NORM, 0, 0, ""),
         ("reversed", PAD, 0, 0, ""),
-        ("workspace", CONV, 0, 0, ""),
+        ("workspace", POOL, 0, 0, ""),
     ],
 )
 def test_misbehaviour_is_a_result_of_its_case_alone(
@@ -337,16 +343,95 @@ def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answer
         if answered == 2:
             monkeypatch.setenv("LOOPBACK_DEVICES", "0")
 
-    backend = aclnn.AclnnBackend("npu", 20, pauses=(0.0,))
-    devices_run(bundle, backend, tmp_path / "results.h5", cases=cases, progress=progress)
-    with opgen.Results.open(tmp_path / "results.h5") as found:
+    backend = aclnn.AclnnBackend(device="npu", timeout=20, pauses=(0.0,))
+    path = tmp_path / "results.h5"
+    with pytest.raises(DeviceLost) as lost:
+        devices_run(bundle, backend, path, cases=cases, progress=progress)
+    assert str(lost.value).startswith(
+        f"the device was lost before {cases[2]}: it did not come back: aclnn: there is no device"
+    )
+    with opgen.Results.open(path) as found:
         assert [found[one].run_status for one in cases[:2]] == [0, "crash"]
-        assert found[cases[2]].status == "crash"
-        assert found[cases[2]].error.startswith(
-            "the device did not come back: aclnn: there is no device npu:0"
-        )
-    report = opgen.diff(bundle, tmp_path / "results.h5", cases=cases)
-    assert (answered, report[cases[3]].verdict) == (3, "missing")
+    report = opgen.diff(bundle, path, cases=cases)
+    assert (answered, [report[case].verdict for case in cases[2:]]) == (2, ["missing"] * 2)
+
+
+@pytest.mark.parametrize(("fault", "code"), [("lost", 507899), ("minus", -1)])
+def test_a_device_that_is_lost_ends_the_run_and_what_came_after_is_repeated(
+    run: Run, bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, code: int
+) -> None:
+    """Every invalid call gets an error, as it should: of the runtime."""
+    cases = chosen(bundle, POOL, most=2) + chosen(bundle, POOL, phase=1, bucket="stated", most=9)
+    run(cases[:1], fault=f"{fault}@any#5+").close()
+    path, options = tmp_path / "r.h5", [f"--case={case}" for case in cases]
+    command = ["run", str(bundle.path), "--backend", "aclnn", "-o", str(path), *options]
+    shown = CliRunner().invoke(main, command)
+    asked = [case for case in bundle.ids if case in cases]
+    good = [case for case in asked[:4] if bundle[case].expect.codes == (0,)][-1]
+    assert shown.exit_code == 1 and shown.stderr.splitlines()[-2:] == [
+        f"the device was lost at {asked[4]}: 5 codes of the runtime in a row, the last {code}; so"
+        f" does {good}, a valid call",
+        f"{path}: has the 5 answers so far; --resume (resume=True) continues from them",
+    ]
+    with opgen.Results.open(path) as found:
+        assert [found[case].status for case in asked[4:9]] == [code, None, None, None, None]
+        assert not any(case in found for case in asked[9:])
+    monkeypatch.setenv("LOOPBACK_FAULT", "")
+    again = CliRunner().invoke(main, [*command, "--resume"])
+    assert again.exit_code == 0 and "5 kept" in again.stderr
+    with opgen.Results.open(path) as found:
+        wrong = [case for case in asked if complaints(bundle[case], found[case])]
+    assert wrong == [asked[4]]
+
+
+def test_codes_of_the_runtime_from_a_device_that_is_there_are_its_answers(
+    run: Run, bundle: Bundle
+) -> None:
+    cases = chosen(bundle, PAD, most=1) + chosen(bundle, CONV, most=7)
+    results = run(cases, fault=f"kernel@{CONV}")
+    assert [results[case].run_status for case in cases] == [0] + [507011] * 7
+
+
+@pytest.mark.parametrize("soc", ["Ascend999Q", ""])
+def test_a_device_of_an_unknown_name_is_refused_unless_its_product_is_said(
+    run: Run, bundle: Bundle, monkeypatch: pytest.MonkeyPatch, soc: str
+) -> None:
+    monkeypatch.setitem(SOCS, "ascend910b", soc)
+    cases = [*chosen(bundle, PAD, most=1), *chosen(bundle, PAD, product="ascend910", most=1)]
+    with pytest.raises(DeviceError, match=f"nobody knows which product the device '{soc}' is"):
+        run(cases)
+    results = run(cases, told="ascend910b")
+    assert [results[case].status for case in cases] == [0, "skipped"]
+    assert results.header["product"] == "ascend910b"
+    monkeypatch.setitem(SOCS, "ascend910b", "Ascend910B3")
+    with pytest.raises(DeviceError, match="`product`: ascend910, and the device is Ascend910B3"):
+        run(cases, told="ascend910")
+    with pytest.raises(DeviceError, match="no such product 'ascend1'"):
+        run(cases, told="ascend1")
+
+
+def test_guards_are_as_large_as_is_asked_for(run: Run, bundle: Bundle) -> None:
+    (case,) = chosen(bundle, POOL, most=1)
+    for guard, fault, status in (
+        (0, "", 0),
+        (512, "before", "overrun"),
+        (512, "beyond", "overrun"),
+        (1024, "far", "overrun"),
+    ):
+        results = run([case], fault=fault, guard=guard)
+        assert (results[case].run_status, results.header["guard"]) == (status, guard)
+    with pytest.raises(DeviceError, match="`guard`: 700 is no multiple of 512 bytes"):
+        aclnn.AclnnBackend(guard=700)
+
+
+def test_no_file_of_the_folder_is_run_as_a_module(
+    run: Run, bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("numpy", "opgen", "ctypes", "signal"):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'w')\nraise SystemExit(3)\n")
+    monkeypatch.chdir(tmp_path)
+    (case,) = chosen(bundle, POOL, most=1)
+    assert run([case])[case].run_status == 0 and not (tmp_path / "ran").exists()
 
 
 def test_a_refused_call_is_never_run(run: Run, bundle: Bundle) -> None:
@@ -400,7 +485,7 @@ def test_an_operator_that_no_library_has_is_skipped_and_named(
 
 # what is not there --------------------------------------------------------------------------------
 def absent(bundle: Bundle, tmp_path: Path, device: str = "npu:0") -> str:
-    backend, cases = aclnn.AclnnBackend(device, 5), chosen(bundle, PAD, most=1)
+    backend, cases = aclnn.AclnnBackend(device=device, timeout=5), chosen(bundle, PAD, most=1)
     with pytest.raises(DeviceError) as caught:
         devices_run(bundle, backend, tmp_path / "absent.h5", cases=cases)
     assert not (tmp_path / "absent.h5").exists() and "\n" not in str(caught.value)
@@ -499,22 +584,30 @@ def test_signatures_follow_from_the_kinds_of_parameters() -> None:
 @pytest.mark.parametrize(
     "dtype", ["FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE", "COMPLEX64", "COMPLEX128"]
 )
-def test_a_canary_is_no_number(dtype: str) -> None:
-    kind = aclnn.numpy_dtype(dtype)
-    raw = canary.prefilled(dtype, kind.itemsize, 6)
-    assert np.isnan(raw[: 6 * kind.itemsize].view(kind).astype(np.complex128)).all()
-    inside = canary.in_view((2, 2), (3, 1), 0, 6)
-    assert inside.tolist() == [True, True, False, True, True, False]
-    assert canary.inspect("x", raw, dtype, kind.itemsize, inside, False) == ([], False)
-    assert canary.inspect("x", raw, dtype, kind.itemsize, inside, True) == (
-        ["x: 4 of 4 elements were not written"],
-        False,
-    )
-    raw[2 * kind.itemsize] ^= 1
-    assert canary.inspect("x", raw, dtype, kind.itemsize, inside, False) == (
-        ["x: 1 elements of its storage outside the view were overwritten"],
-        True,
-    )
+def test_what_a_floating_output_holds_before_a_run_is_no_number(dtype: str) -> None:
+    desc = TensorDesc((2, 2), dtype, strides=(3, 1), storage_shape=(6,))
+    raw, places = memory.prefilled(desc), np.array([0, 1, 3, 4])
+    assert np.isnan(raw.view(aclnn.numpy_dtype(dtype)).astype(np.complex128)).all()
+
+    def told(asked: bool) -> list[tuple[str, bool]]:
+        return list(memory.of_output("x", memory.untouched(desc, [raw]), places, asked))
+
+    assert told(False) == []
+    assert told(True) == [("x: 4 of 4 elements were not written", False)]
+    raw[2 * len(raw) // 6] ^= 1
+    assert told(False) == [("x: 1 elements of its storage outside the view were overwritten", True)]
+
+
+@pytest.mark.parametrize("dtype", ["INT8", "INT32", "BOOL", "UINT64"])
+def test_integers_that_were_not_written_are_known_by_two_runs(dtype: str) -> None:
+    """A device may well compute what either run laid there."""
+    desc = TensorDesc((4,), dtype)
+    assert memory.runs([dtype, "FLOAT"]) == 2 and memory.runs(["FLOAT", "COMPLEX64"]) == 1
+    before = [memory.prefilled(desc, run).reshape(4, -1) for run in (0, 1)]
+    result = np.concatenate([before[0][:1], before[1][:1], 0 * before[0][:1]])
+    after = [np.concatenate([result, each[3:]]) for each in before]
+    assert memory.untouched(desc, after).tolist() == [False, False, False, True]
+    assert memory.untouched(desc, after[:1]).tolist() == [True, False, False, True]
 
 
 def test_socs_belong_to_products() -> None:
@@ -526,7 +619,7 @@ def test_socs_belong_to_products() -> None:
         for soc in ("Ascend910", "Ascend910ProB", "Ascend910PremiumA", "ascend910a")
     } == {"ascend910"}
     assert {
-        vocabulary().product_of(soc) for soc in ("Ascend950PR", "Ascend310B4", "Ascend910C", "")
+        vocabulary().product_of(soc) for soc in ("Ascend960PR", "Ascend310B4", "Ascend910C", "")
     } == {""}
     for product, facts in vocabulary().products.items():
         assert [

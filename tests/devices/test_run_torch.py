@@ -146,7 +146,7 @@ def test_answers_of_another_device_are_not_gone_on_from(bundle, tmp_path, cases)
     ):
         run(bundle, backend("mutant"), path, resume=True)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
-    run(bundle, backend("mutant", "border_missing"), path, resume=True)
+    run(bundle, backend("mutant", device="border_missing"), path, resume=True)
     with ResultsFile(path) as whole:
         assert len(list(whole)) == len(bundle) and whole.header["device"] == "border_missing"
 
@@ -175,7 +175,7 @@ def test_a_backend_that_breaks_leaves_what_it_answered(bundle, tmp_path, answere
 def answered(bundle, tmp_path_factory):
     pytest.importorskip("torch")
     path = tmp_path_factory.mktemp("torch") / "r.h5"
-    run(bundle, backend("torch", "cpu"), path)
+    run(bundle, backend("torch"), path)
     return path
 
 
@@ -211,7 +211,7 @@ def test_an_output_that_no_compute_mode_rounds_comes_from_inputs_as_they_are(tmp
     with opgen.open(
         sample.write(tmp_path / "fine.h5", {"fine": call}, given={"fine": given})
     ) as bundle:
-        found = opened(TorchBackend("cpu"), bundle).outputs(bundle["fine"])
+        found = opened(TorchBackend(), bundle).outputs(bundle["fine"])
     assert found["gradBias"].tolist() == [60 * fine] * 4
     assert found["gradInput"].max() == 4 * 3 * 3  # of ones: the rest is rounded away
 
@@ -231,12 +231,12 @@ def test_torch_is_told_not_to_round_on_its_own(bundle):
     }
     for (place, switch), on in wanted.items():
         setattr(place, switch, not on)
-    opened(TorchBackend("cpu"), bundle)
+    opened(TorchBackend(), bundle)
     assert {(place, switch): getattr(place, switch) for place, switch in wanted} == wanted
 
 
 def test_torch_agrees_with_itself(bundle, answered, tmp_path):
-    run(bundle, backend("torch", "cpu"), tmp_path / "again.h5")
+    run(bundle, backend("torch"), tmp_path / "again.h5")
     assert not any(
         "other bits" in note
         for note in opgen.diff(bundle, answered, again=[tmp_path / "again.h5"]).notes
@@ -247,7 +247,9 @@ def test_an_operator_without_an_adapter_is_skipped(bundle, tmp_path):
     pytest.importorskip("torch")
     from opgen.devices.torch import TorchBackend
 
-    run(bundle, TorchBackend(adapters={}), tmp_path / "r.h5", cases=["pad-FLOAT"])
+    device = TorchBackend()
+    device.adapters = {}
+    run(bundle, device, tmp_path / "r.h5", cases=["pad-FLOAT"])
     verdict = opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"])["pad-FLOAT"]
     assert (verdict.verdict, verdict.detail) == (
         "skipped",
@@ -282,7 +284,8 @@ def test_what_torch_refuses_is_its_answer(bundle, tmp_path):
     def refuses(tensors, args, wanted):
         raise RuntimeError("not today\nnor tomorrow")
 
-    refusing = TorchBackend(adapters={"aclnnReflectionPad2dBackward": refuses})
+    refusing = TorchBackend()
+    refusing.adapters = {"aclnnReflectionPad2dBackward": refuses}
     run(bundle, refusing, tmp_path / "r.h5", cases=["pad-FLOAT"])
     verdict = opgen.diff(bundle, tmp_path / "r.h5", cases=["pad-FLOAT"])["pad-FLOAT"]
     assert verdict.verdict == "failed"
@@ -304,7 +307,12 @@ def test_views_that_say_nothing_of_their_storage(tmp_path):
     }
     with opgen.open(sample.write(tmp_path / "views.h5", calls)) as bundle:
         run(bundle, backend("torch"), tmp_path / "r.h5", cases=list(calls))
-        run(bundle, backend("mutant:nothing", "nothing"), tmp_path / "m.h5", cases=list(calls))
+        run(
+            bundle,
+            backend("mutant:nothing", device="nothing"),
+            tmp_path / "m.h5",
+            cases=list(calls),
+        )
         found = {name: opgen.diff(bundle, tmp_path / "r.h5")[name] for name in calls}
         assert {one.verdict for one in opgen.diff(bundle, tmp_path / "m.h5").verdicts} == {"passed"}
     assert {name: one.verdict for name, one in found.items()} == dict.fromkeys(calls, "passed") | {
@@ -317,7 +325,7 @@ def test_views_that_say_nothing_of_their_storage(tmp_path):
 def test_absent_devices_are_one_message(path, tmp_path, device):
     pytest.importorskip("torch")
     with opgen.open(path) as bundle, pytest.raises(DeviceError, match=f"--device {device}: "):
-        run(bundle, backend("torch", device), tmp_path / "r.h5")
+        run(bundle, backend("torch", device=device), tmp_path / "r.h5")
     assert not (tmp_path / "r.h5").exists()
 
 
@@ -366,8 +374,8 @@ def test_an_npu_gets_the_switches_of_the_cube_mode_and_the_inputs_as_they_are(
         }
 
     with opgen.open(sample.write(tmp_path / "one.h5", {case: calls[case]})) as bundle:
-        device = opened(TorchBackend(adapters=dict.fromkeys(ADAPTERS, adapter)), bundle)
-        device.npu = npu
+        device = opened(TorchBackend(), bundle)
+        device.adapters, device.npu = dict.fromkeys(ADAPTERS, adapter), npu
         view = bundle[case]
         answer = device.answer(view)
         assert answer.run_status == 0 and (npu.conv.allow_hf32, npu.aclnn.allow_hf32) == (
@@ -396,7 +404,7 @@ def test_an_npu_is_not_asked_for_a_mode_that_its_torch_has_not(tmp_path, mode):
 
     calls = {"pool": sample.pool(cubeMathType=mode), "conv": sample.convolution("FLOAT", mode=mode)}
     with opgen.open(sample.write(tmp_path / "modes.h5", calls)) as bundle:
-        device = opened(TorchBackend("cpu"), bundle)
+        device = opened(TorchBackend(), bundle)
         device.npu = SimpleNamespace()
         assert bool(device.skips(bundle["pool"])) == (mode in (1, 3))
         assert not device.skips(bundle["conv"])
@@ -461,6 +469,6 @@ def test_command(path, tmp_path):
 
 
 def test_a_device_is_named_once():
-    assert backend("aclnn").device == "npu:0" and backend("mutant:x", "x").device == "x"
+    assert backend("aclnn").device == "npu:0" and backend("mutant:x", device="x").device == "x"
     with pytest.raises(DeviceError, match="--device: 'y', and --backend mutant:x names another"):
-        backend("mutant:x", "y")
+        backend("mutant:x", device="y")

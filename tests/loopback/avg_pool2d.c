@@ -72,7 +72,8 @@ static void run(aclOpExecutor *e, double *const *sums) {
 int aclnnAvgPool2dBackwardGetWorkspaceSize(const aclTensor *dy, const aclTensor *x, const aclIntArray *kernel, const aclIntArray *stride,
                                            const aclIntArray *padding, bool ceil_mode, bool count_pad, int64_t divisor, int8_t cube,
                                            aclTensor *dx, uint64_t *workspace, aclOpExecutor **out) {
-    loopback_count(API);
+    int lost = loopback_count(API);
+    if (lost) return lost;
     int status = check(dy, x, kernel, stride, padding, ceil_mode, divisor, cube, dx);
     if (status) return loopback_fault("accept", API) ? 0 : status;
     aclOpExecutor *e = executor(API, run);

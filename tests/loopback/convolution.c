@@ -152,7 +152,8 @@ int aclnnConvolutionBackwardGetWorkspaceSize(const aclTensor *dy, const aclTenso
                                              const aclIntArray *stride, const aclIntArray *padding, const aclIntArray *dilation, bool transposed,
                                              const aclIntArray *extra, int groups, const aclBoolArray *mask, int8_t cube, aclTensor *dx,
                                              aclTensor *dw, aclTensor *db, uint64_t *workspace, aclOpExecutor **out) {
-    loopback_count(API);
+    int lost = loopback_count(API);
+    if (lost) return lost;
     Call c = {dy, x, w, dx, dw, db, bias, stride, padding, dilation, extra, mask, transposed, groups, cube};
     int status = check(&c);
     if (status) return loopback_fault("accept", API) ? 0 : status;

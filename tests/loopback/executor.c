@@ -38,7 +38,7 @@ int finish(aclOpExecutor *e, int status, uint64_t *workspace, aclOpExecutor **ou
 static void store(const aclOpExecutor *e, int at, const double *sums) {
     const aclTensor *t = &e->output[at];
     int64_t count = numel(t);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count - loopback_fault("partly", e->api); i++) {
         double real = sums[2 * i], imag = sums[2 * i + 1];
         if (loopback_fault("nan", e->api) && i == count / 2) real = NAN;
         if (loopback_fault("element", e->api) && i == count - 1) real = real * 1.5 + 1;
@@ -57,6 +57,8 @@ static void disturb(const aclOpExecutor *e) {
         if (loopback_fault("gaps", e->api) && t->storage != numel(t))
             memset(t->data + (place(t, 0) > 0 ? 0 : t->strides[t->rank - 1] > 1 ? 1 : t->storage - 1) * size, 0, (size_t)size);
         if (loopback_fault("beyond", e->api)) memset(t->data + t->storage * size, 0, (size_t)size);
+        if (loopback_fault("before", e->api)) t->data[-1] ^= 1;
+        if (loopback_fault("far", e->api)) t->data[t->storage * size + 512] ^= 1;
         if (loopback_fault("dtype", e->api) && size == 2 && e->wanted[i])
             for (int64_t k = 0; k < numel(t); k++) {
                 uint16_t bits;
@@ -65,7 +67,9 @@ static void disturb(const aclOpExecutor *e) {
                 memcpy(t->data + place(t, k) * 2, &bits, 2);
             }
     }
-    if (loopback_fault("input", e->api) && numel(&e->input[0])) put(&e->input[0], 0, 77, 77);
+    const aclTensor *in = &e->input[0];
+    if (loopback_fault("input", e->api) && numel(in)) put(in, 0, 77, 77);
+    if (loopback_fault("behind_input", e->api)) in->data[in->storage * itemsize(in->dtype)] ^= 1;
 }
 
 /* Second phase of every operator: sums lie in the workspace, two doubles an element. */
@@ -83,6 +87,8 @@ int execute(void *workspace, uint64_t size, aclOpExecutor *e, void *stream) {
     for (int i = 0; i < OUTPUTS; i++)
         if (e->wanted[i] && !loopback_fault("stale", e->api)) store(e, i, sums[i]);
     disturb(e);
+    if (size && loopback_fault("scratch", e->api))
+        for (int i = 0; i < 16; i++) ((char *)workspace)[size + i] ^= 1;
     free(e);
     return 0;
 }

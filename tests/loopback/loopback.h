@@ -21,7 +21,7 @@ typedef struct aclOpExecutor aclOpExecutor;
 int loopback_refuse(int code, const char *format, ...);
 enum product loopback_product(void);
 bool loopback_fault(const char *name, const char *api);
-void loopback_count(const char *api);
+int loopback_count(const char *api);
 void loopback_stream_error(int code);
 
 /* numbers.c */

@@ -38,7 +38,8 @@ static void run(aclOpExecutor *e, double *const *sums) {
 
 int aclnnReflectionPad2dBackwardGetWorkspaceSize(const aclTensor *dy, const aclTensor *x, const aclIntArray *padding, aclTensor *dx,
                                                  uint64_t *workspace, aclOpExecutor **out) {
-    loopback_count(API);
+    int lost = loopback_count(API);
+    if (lost) return lost;
     int status = check(dy, x, padding, dx);
     if (status) return loopback_fault("accept", API) ? 0 : status;
     aclOpExecutor *e = executor(API, run);

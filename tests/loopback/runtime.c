@@ -28,15 +28,23 @@ enum product loopback_product(void) {
     return ASCEND910B;
 }
 
-void loopback_count(const char *api) {
-    last = api;
+static void count(const char *api) {
     for (int i = 0; i < 16; i++) {
         if (!counted[i].api) counted[i].api = api;
         if (!strcmp(counted[i].api, api)) { counted[i].calls++; return; }
     }
 }
 
-/* LOOPBACK_FAULT: name[@operator][#call], several with commas; without an operator or call, all of them. */
+/* Counts a call; returns what a device that is lost answers to it. */
+int loopback_count(const char *api) {
+    last = api;
+    count(api), count("any");
+    if (loopback_fault("minus", "any")) return loopback_refuse(-1, "failed");
+    return loopback_fault("lost", "any") ? loopback_refuse(507899, "the device is lost") : 0;
+}
+
+/* LOOPBACK_FAULT: name[@operator][#call[+]], several with commas; without an operator or call, all of them; with +, that call and all
+   later ones. "any" is an operator that counts all calls. */
 bool loopback_fault(const char *name, const char *api) {
     const char *at = getenv("LOOPBACK_FAULT");
     while (at && *at) {
@@ -50,7 +58,7 @@ bool loopback_fault(const char *name, const char *api) {
         if (strcmp(word, name) || (op && strcmp(op, api))) continue;
         if (!call) return true;
         for (int i = 0; i < 16 && counted[i].api; i++)
-            if (!strcmp(counted[i].api, api) && counted[i].calls == atoi(call)) return true;
+            if (!strcmp(counted[i].api, api) && (strchr(call, '+') ? counted[i].calls >= atoi(call) : counted[i].calls == atoi(call))) return true;
     }
     return false;
 }

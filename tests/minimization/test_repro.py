@@ -135,7 +135,7 @@ def test_programs_show_the_fault_and_nothing_without_it(
         "one", make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
     )
     monkeypatch.setenv("LOOPBACK_FAULT", fault)
-    failing = Trials(aclnn.AclnnBackend("npu:0", 20), 0, tmp_path).failures([named], "grid")[0]
+    failing = Trials(aclnn.AclnnBackend(), 0, tmp_path).failures([named], "grid")[0]
     texts = files(failing)
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -173,7 +173,7 @@ def test_a_program_that_cannot_make_the_call_has_no_answer(
         "one", make_call(POOL["op"], POOL["product"], POOL["args"], catalog().kinds), {}
     )
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
-    texts = files(Trials(aclnn.AclnnBackend("npu:0", 20), 0, tmp_path).failures([named], "grid")[0])
+    texts = files(Trials(aclnn.AclnnBackend(), 0, tmp_path).failures([named], "grid")[0])
     folder, there = tmp_path / "libraries", {"libascendcl.so", "libnnopbase.so"}
     folder.mkdir()
     (tmp_path / "torch.py").write_text("raise ImportError('torch is broken')\n")
@@ -212,7 +212,7 @@ def test_the_torch_script_agrees_with_the_golden(
         "one", make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
     )
     monkeypatch.setenv("LOOPBACK_FAULT", "element")
-    failing = Trials(aclnn.AclnnBackend("npu:0", 20), 0, tmp_path).failures([named], "grid")[0]
+    failing = Trials(aclnn.AclnnBackend(), 0, tmp_path).failures([named], "grid")[0]
     (tmp_path / "repro_torch.py").write_text(files(failing)["repro_torch.py"])
     run = subprocess.run(
         [sys.executable, "repro_torch.py"],
@@ -236,7 +236,7 @@ def test_no_torch_script_where_torch_has_no_such_padding(
             name, make_call(call["op"], call["product"], call["args"], catalog().kinds), {}
         )
         written[name] = set(
-            files(Trials(aclnn.AclnnBackend("npu:0", 20), 0, tmp_path).failures([named], "grid")[0])
+            files(Trials(aclnn.AclnnBackend(), 0, tmp_path).failures([named], "grid")[0])
         )
     assert written["even"] - written["uneven"] == {"repro_torch.py"} and written["uneven"] == {
         "call.json",
@@ -310,7 +310,7 @@ def test_why_there_is_no_torch_script_is_said(
     named = NamedCall(
         "one", make_call(POOL["op"], POOL["product"], POOL["args"], catalog().kinds), {}
     )
-    (failing,) = Trials(aclnn.AclnnBackend("npu:0", 20), 0, tmp_path).failures([named], "grid")
+    (failing,) = Trials(aclnn.AclnnBackend(), 0, tmp_path).failures([named], "grid")
     assert torch_program.why_not(failing) == ""
     assert (
         torch_program.why_not(replace(failing, storage={}))
@@ -333,7 +333,7 @@ def test_the_command_writes_the_call_and_its_programs(
     path, results = written(POOL, tmp_path / "bundle.h5"), tmp_path / "results.h5"
     monkeypatch.setenv("LOOPBACK_FAULT", "gaps")
     with opgen.open(path) as bundle:
-        run(bundle, aclnn.AclnnBackend("npu:0", 20), results)
+        run(bundle, aclnn.AclnnBackend(), results)
     arguments = [
         "minimize",
         str(path),
@@ -405,7 +405,7 @@ def test_the_command_says_how_the_data_are_drawn_again(tmp_path: Path) -> None:
 def test_a_crash_is_minimized_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOOPBACK_FAULT", "crash")
     with Bundle(written(PAD, tmp_path / "bundle.h5")) as bundle:
-        minimal = minimize(bundle["one"], aclnn.AclnnBackend("npu:0"), most=6)
+        minimal = minimize(bundle["one"], aclnn.AclnnBackend(device="npu:0"), most=6)
     assert minimal.ran <= 16
     assert (
         minimal.failure.kind == ("crashed", 0, "crash")

@@ -21,8 +21,8 @@ class Scripted(Backend):
         self.script, self.header = script, header or {}
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
-        self.asked = bundle, cases
+        self.bundle = bundle
         return self.header
 
-    def answers(self) -> Iterator[Result]:
-        return self.script(*self.asked)
+    def answers(self, cases: Sequence[str]) -> Iterator[Result]:
+        return self.script(self.bundle, cases)

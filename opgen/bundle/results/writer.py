@@ -146,6 +146,13 @@ class Results:
         self._again.discard(row)
         self._worth = True
 
+    def withdraw(self, case: str, why: str) -> None:
+        """Take an answer back: nobody recorded a status, and ``resume`` asks again."""
+        row = self._bundle.rows[case]
+        self._again.add(row)
+        self.add(case, None, error=why)
+        self._again.add(row)
+
     def _kept(self, header: Mapping[str, object]) -> Header:
         """A header as the file keeps it; BundleError where it cannot."""
         return heading.header(header, heading.own("results") | {"bundle": self._bundle.digest})
