@@ -14,17 +14,22 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any, TextIO
 
 from opgen.calls.call_json import ArgumentReader, CallFault, make_call
 from opgen.calls.gc_pause import gc_paused
+from opgen.files.textfile import MOST
 from opgen.model import Call, FileError, Problem, size
 
 MOST_PROBLEMS = 50
 """Bad lines that are reported; after so many the rest of a file is not read."""
 LONGEST_LINE = 1 << 24
 """Characters of a line, its end among them: no call has so many."""
+SHORTEST_CALL = 64
+"""No call has fewer characters: so many does a blank line count of those that a compressed file may
+expand to."""
 _DECODER = json.JSONDecoder()
 _BYTE_ORDER_MARK = "\ufeff"
 _NOTHING: Mapping[str, Any] = {}
@@ -101,17 +106,23 @@ def _lines(source: str | Path) -> Iterator[str]:
             stream.detach()
     elif str(source).endswith(".gz"):
         with gzip.open(source, "rt", encoding="utf-8") as stream:
-            yield from _short(stream)
+            yield from _short(stream, most=MOST)
     else:
         with open(source, encoding="utf-8") as stream:
             yield from _short(stream)
 
 
-def _short(stream: TextIO) -> Iterator[str]:
-    """The lines of a text; OSError at one that has no end, before it takes all memory."""
+def _short(stream: TextIO, most: float = inf) -> Iterator[str]:
+    """The lines of a text; OSError at one that has no end, before it takes all memory, and where
+    all have more than ``most`` characters.
+    """
+    read = 0
     while line := stream.readline(LONGEST_LINE + 1):
+        read += max(len(line), SHORTEST_CALL)
         if len(line) > LONGEST_LINE:
             raise OSError(f"a line of more than {size(LONGEST_LINE)}")
+        if read > most:
+            raise OSError(f"expands to more than {size(MOST)}; unpack it if you trust it")
         yield line
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gzip
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -376,6 +377,20 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     ):
         with pytest.raises(FileError, match="cannot be read: "):
             read_calls(tmp_path / name, catalog().kinds)
+
+
+@pytest.mark.parametrize("line", [b" " * (1 << 20) + b"\n", b"\n"])
+def test_a_compressed_file_has_a_limit(tmp_path: Path, line: bytes) -> None:
+    """Long lines or very many: 300 MB that 300 kB, or less, expand to."""
+    piece = gzip.compress(line * ((1 << 21) // len(line)))
+    (tmp_path / "bomb.jsonl.gz").write_bytes(piece * 300)
+    began = time.monotonic()
+    with pytest.raises(FileError) as caught:
+        read_calls(tmp_path / "bomb.jsonl.gz", catalog().kinds)
+    assert "bomb.jsonl.gz: cannot be read: expands to more than 268.4 MB; unpack" in str(
+        caught.value
+    )
+    assert time.monotonic() - began < 10
 
 
 def test_what_is_remembered_is_bounded() -> None:
