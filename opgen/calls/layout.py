@@ -37,6 +37,32 @@ def storage_elements(column: TensorColumn) -> np.ndarray:
     return np.asarray(np.maximum(held, 0.0))
 
 
+def storage_numel(column: TensorColumn) -> np.ndarray:
+    """(rows,) the product of the extents of the storage, exact; where none are given, of those of
+    the view, or of one axis up to its last element.
+    """
+    plain = column.plain()
+    if plain.all():
+        return column.numel()
+    given = column.storage_rank >= 0
+    held = np.where(given, bigint.product_along(column.storage), column.numel())
+    return np.where(plain | given, held, np.minimum(storage_elements(column), 2.0**62).astype(int))
+
+
+def contiguous(column: TensorColumn) -> np.ndarray:
+    """(rows,) bool: each element follows the one before it. The strides of an axis of extent 1 say
+    nothing, nor do those of an empty view.
+    """
+    if not column.strided.any():
+        return ~column.strided
+    shape = column.shape.astype(np.float64)
+    strides, steps = np.zeros(shape.shape), np.ones(shape.shape)
+    strides[:, : column.strides.shape[1]] = column.strides
+    steps[:, :-1] = np.cumprod(shape[:, :0:-1], axis=1)[:, ::-1]
+    in_order = ((shape == 1) | (strides == steps)).all(axis=1)
+    return np.asarray(~column.strided | in_order | (shape == 0).any(axis=1))
+
+
 def address_range(column: TensorColumn) -> tuple[np.ndarray, np.ndarray]:
     """(rows,) float64 each: the lowest and the highest position of a view in its storage; below the
     offset for an empty one.

@@ -104,13 +104,15 @@ def _rule(spec: Spec, rule: Rule) -> dict[str, Any]:
 
 def _codes(spec: Spec) -> set[str]:
     """The codes and clauses that a page names."""
-    return {text for rule in spec.rules for text in (str(rule.code), rule.clause or "")} | set(
-        spec.clauses
-    )
+    named = [(rule.code, rule.clause, rule.likely) for rule in spec.rules]
+    return {str(code) for codes in named for code in codes if code} | set(spec.clauses)
 
 
 def _code(spec: Spec, code: str) -> dict[str, Any]:
-    """All rules of a page behind a code, or behind one clause of it."""
+    """All rules of a page behind a code, or behind one clause of it, and those of which it is
+    likely.
+    """
+    number = code.partition(".")[0]
     return {
         "word": code,
         "kind": "code",
@@ -119,12 +121,12 @@ def _code(spec: Spec, code: str) -> dict[str, Any]:
         "rules": [
             {
                 "rule": rule.id,
-                "clause": rule.clause,
+                "clause": rule.clause or ("likely" if rule.likely else None),
                 "lines": list(rule.at),
                 "requires": rule.text,
             }
             for rule in spec.rules
-            if code in (str(rule.code), rule.clause)
+            if code in (str(rule.code), rule.clause) or number == str(rule.likely)
         ],
     }
 

@@ -45,7 +45,7 @@ def command(calls: str, form: str, truth: str) -> None:
     answers = callfiles.judge_calls(read_calls(calls, pages.kinds), pages)
     asked: Truth = truth  # type: ignore[assignment]
     lines = (
-        callfiles.json_lines(answers, asked)
+        callfiles.json_lines(answers, pages, asked)
         if form == "json"
         else (visible(callfiles.as_text(answer, pages, asked)) for answer in answers)
     )

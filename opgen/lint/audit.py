@@ -48,14 +48,15 @@ def line_digest(line: str) -> str:
 
 
 def facts_by_line(spec: Spec) -> dict[int, list[str]]:
-    """Line of the page -> the rules, parameters, products and modes that cite it, in the page's
-    order.
+    """Line of the page -> the rules, parameters, products, modes and remarks that cite it, in the
+    page's order.
     """
     citing = [
         *((rule.id, rule.at) for rule in spec.rules),
         *((parameter.name, parameter.at) for parameter in spec.parameters.values()),
         *((f"product {product}", lines) for product, lines in spec.listed.items()),
         *((f"compute {mode.dtype}", mode.at) for mode in spec.modes),
+        *((f"remark.{line}", (line,)) for line in spec.remarks),
     ]
     facts: dict[int, dict[str, None]] = {}
     for fact, lines in citing:

@@ -23,8 +23,8 @@ class Fact:
     """One thing that a spec says: an id, the lines of the page, what it says, and what the page
     answers to a call that breaks it.
 
-    ``answer`` is a clause (``161002.7``), a code, or a bucket; empty where nothing can be broken.
-    ``note`` is our reading.
+    ``answer`` is a clause (``161002.7``), a code, or a bucket, perhaps with a likely code; empty
+    where nothing can be broken. ``note`` is our reading.
     """
 
     id: str
@@ -68,10 +68,11 @@ def facts(spec: Spec) -> list[Fact]:
     told += _modes(spec)
     if spec.exact:
         outputs = ", ".join(spec.exact)
-        told.append(Fact("compute.exact", (), f"computed from unrounded inputs: {outputs}"))
+        told.append(Fact("compute.exact", (), f"may be computed from unrounded inputs: {outputs}"))
     for clause, line in spec.clauses.items():
         rules = ", ".join(rule.id for rule in spec.rules if rule.clause == clause)
-        told.append(Fact(clause, (line,), rules, clause))
+        told.append(Fact(clause, (line,), rules or "demanded of no rule", clause))
+    told += [Fact(f"remark.{line}", (line,), text) for line, text in spec.remarks.items()]
     return sorted(told, key=lambda fact: (not fact.at, fact.at[:1]))
 
 
@@ -96,9 +97,10 @@ def by_line(spec: Spec) -> tuple[list[PageLine], list[Fact]]:
 
 def answer(rule: Rule) -> str:
     """Where the page says what a breach is answered: a clause, a code without a clause, or the
-    bucket.
+    bucket, with the code that is likely.
     """
-    return rule.clause or (str(rule.code) if rule.code is not None else rule.bucket)
+    stated = rule.clause or (str(rule.code) if rule.code is not None else rule.bucket)
+    return stated if rule.likely is None else f"{stated}, likely {rule.likely}"
 
 
 def differences(pages: Sequence[Spec]) -> list[Difference]:

@@ -111,23 +111,29 @@ def library_answers(judgement: Judgement) -> list[LibraryAnswer | None]:
 
 
 # for programs -------------------------------------------------------------------------------------
-def json_lines(answers: Sequence[JudgedCall], truth: Truth = "both") -> Iterator[str]:
+def json_lines(
+    answers: Sequence[JudgedCall], pages: Catalog, truth: Truth = "both"
+) -> Iterator[str]:
     """One line of JSON per answer; what many answers share is written once."""
     texts: dict[int, str] = {}  # by identity: the answers keep their sides alive
     for answer in answers:
+        call = answer.call.call
         line = f'{{"id": {quoted(answer.call.id)}'
         for name, side in (("page", answer.page), ("library", answer.library)):
             if truth in (name, "both"):
                 if id(side) not in texts:
-                    texts[id(side)] = json.dumps(_plain(side))
+                    page = pages.by_page[call.api, call.product]
+                    texts[id(side)] = json.dumps(_plain(side, page))
                 line += f', "{name}": {texts[id(side)]}'
         yield line + "}"
 
 
-def _plain(side: Expectation | LibraryAnswer | None) -> object:
+def _plain(side: Expectation | LibraryAnswer | None, spec: Spec) -> object:
     if isinstance(side, Expectation):
         breaks = [
-            {"rule": b.rule, "clause": b.clause, "at": b.at, "found": b.found} for b in side.breaks
+            {"rule": b.rule, "clause": b.clause, "at": b.at, "found": b.found}
+            | ({"likely": likely} if (likely := spec.rule[b.rule].likely) else {})
+            for b in side.breaks
         ]
         return {"codes": side.codes, "bucket": side.bucket, "breaks": breaks}
     return side and {"release": side.release, "codes": side.codes, "basis": side.basis}
@@ -155,9 +161,10 @@ def as_text(answer: JudgedCall, pages: Catalog, truth: Truth = "both") -> str:
 
 
 def _broken(broken: Break, spec: Spec) -> str:
+    rule = spec.rule[broken.rule]
     where = [f"clause {broken.clause}"] if broken.clause else []
     where += [f"line {broken.at}"] if broken.at else []
-    rule = spec.rule[broken.rule]
+    where += [f"likely {rule.likely}"] if rule.likely else []
     silence = "the page is silent" if rule.bucket == "assumed" else "the page names no code"
     place = ", ".join(where) or silence
     return f"{broken.rule} ({place}): {rule.text}; found {broken.found}"

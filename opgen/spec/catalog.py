@@ -53,9 +53,12 @@ class Catalog:
         raise FileError.of("`operators`", name, text)
 
     def formulas(self, api: str, product: str) -> dict[str, str]:
-        """Rule -> what it requires, of the page that judges such calls."""
+        """Rule -> what it requires, and a likely code, of the page that judges such calls."""
         page = self.by_page.get((api, product))
-        return {rule.id: rule.text for rule in page.rules} if page else {}
+        return {
+            rule.id: rule.text + (f"; likely {rule.likely}" if rule.likely else "")
+            for rule in (page.rules if page else ())
+        }
 
     def of(self, api: str) -> list[Spec]:
         """The pages of one operator."""

@@ -17,7 +17,7 @@ from opgen.spec.parameter_keys import Pair, relations
 from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Parameter
-from opgen.spec.spec_form import RULES, WITHOUT_CODE, Lines, SpecForm
+from opgen.spec.spec_form import RULES, WITHOUT_CODE, Lines, Places, SpecForm
 
 
 @dataclass(frozen=True)
@@ -46,33 +46,37 @@ class RuleReader:
             for code, numbered in form.clauses.items()
             for number, line in numbered.items()
         }
-        self.places = self.read_places()
+        self.places = self.read_places("returns", form.returns)
+        self.likely = self.read_places("likely", form.likely)
+        self.clauses_have_rules()
         self.product_rule()
         for parameter in parameters.parameters.values():
             self.key_rules(parameter)
         for rule, body in form.rules.items():
             pairs: list[Pair] = [(body.when, body.require)] if body.require else []
             self.add(rule, [body.at], pairs, ("rules", rule), body.note)
-        for rule, place in self.places.items():
+        for rule, place in chain(self.places.items(), self.likely.items()):
             if rule not in self.rules:
                 self.doc.problem(place.where, f"no such rule{did_you_mean(rule, self.rules)}", rule)
+            elif place is self.likely.get(rule) and self.rules[rule].bucket != "unstated":
+                text = f"is {self.rules[rule].bucket}; only what is unstated has a likely code"
+                self.doc.problem(place.where, text, rule)
 
-    def read_places(self) -> dict[str, Place]:
-        """Rule id -> its place; an id that stands twice is a problem, and so is a clause without
-        line or without rule.
+    def read_places(self, section: str, listed: Places) -> dict[str, Place]:
+        """Rule id -> its place in a section; an id that stands twice is a problem, and so is a
+        clause without line.
         """
         places: dict[str, Place] = {}
 
         def put(rules: Sequence[str], place: Place) -> None:
             for rule in rules:
                 if rule in places:
-                    self.doc.problem(
-                        place.where, "is in returns twice; every rule has one place", rule
-                    )
+                    text = f"is in {section} twice; every rule has one place"
+                    self.doc.problem(place.where, text, rule)
                 places[rule] = place
 
-        for key, rules in self.form.returns.items():
-            where: Location = ("returns", key)
+        for key, rules in listed.items():
+            where: Location = (section, key)
             code = key if isinstance(key, int) else None
             if isinstance(rules, tuple):
                 put(rules, Place(where, cast("Bucket", key) if code is None else "stated", code))
@@ -85,13 +89,17 @@ class RuleReader:
                     if clause not in self.clauses:
                         text = "the clause has no line; put it under clauses"
                         self.doc.problem((*where, number), text, clause)
-        clauses = {place.clause for place in places.values()}
+        return places
+
+    def clauses_have_rules(self) -> None:
+        """Every clause with a line is that of some rule."""
+        places = chain(self.places.values(), self.likely.values())
+        clauses = {place.clause for place in places}
         for key, numbered in self.form.clauses.items():
             for number in numbered:
                 if f"{key}.{number}" not in clauses:
                     text = f"no rule stands under number {number} in returns"
                     self.doc.problem(("clauses", key), text, f"{key}.{number}")
-        return places
 
     def product_rule(self) -> None:
         """The rule that a listed product is used. Its bucket is ``unsupported_product``, whatever
@@ -143,8 +151,10 @@ class RuleReader:
             places = f"put it under its code and clause, or under {', '.join(WITHOUT_CODE)}"
             self.doc.problem(where, f"is missing from returns; {places}", rule)
         place = self.places.get(rule, Place(where, "assumed"))
-        line = self.clauses.get(place.clause or "")
-        cited = dict.fromkeys([*chain.from_iterable(lines), *([line] if line else [])])
+        likely = self.likely.get(rule)
+        clauses = [place.clause, likely.clause if likely else None]
+        of_clauses = [self.clauses[clause] for clause in clauses if clause in self.clauses]
+        cited = dict.fromkeys([*chain.from_iterable(lines), *of_clauses])
         own = lines if len(lines) == len(pairs) > 1 else [()] * len(pairs)
 
         def guard(pair: Pair, at: Lines) -> Guard | None:
@@ -165,6 +175,7 @@ class RuleReader:
             note,
             parameter,
             key,
+            likely.code if likely else None,
         )
 
     def shares_letters(self, parameter: Parameter) -> bool:

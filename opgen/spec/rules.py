@@ -69,8 +69,9 @@ class Rule:
     """A constraint: ``id``, the page's lines, its guarded relations, and what the page says happens
     when it is broken.
 
-    ``code`` and ``clause`` are ``None`` where the page names none. ``note`` is our reading, in our
-    words.
+    ``code`` and ``clause`` are ``None`` where the page names none. ``likely`` is the code that the
+    page suggests and does not promise: it is shown, never asked for. ``note`` is our reading, in
+    our words.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Rule:
     note: str = ""
     parameter: str | None = None
     key: str | None = None
+    likely: int | None = None
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where a guard applies, everything it names is bound, and its relation does

@@ -21,6 +21,7 @@ _ATTRIBUTES: Mapping[Family, Mapping[str, str]] = {
         "numel": "int",
         "null": "bool",
         "strided": "bool",
+        "storage_numel": "int",
         "lowest": "int",
         "highest": "int",
     },
@@ -101,7 +102,7 @@ class Spec:
 
     ``products`` are those the page lists, on the lines that ``listed`` says, ``judges`` those whose
     calls are held against this page. ``clauses``: the numbered clauses of the page's return codes
-    (``161002.7``) and their lines.
+    (``161002.7``) and their lines. ``remarks``: what is wrong with a line that constrains nothing.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Spec:
     exact: tuple[str, ...] = ()
     clauses: Mapping[str, int] = field(default_factory=dict)
     listed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    remarks: Mapping[int, str] = field(default_factory=dict)
     digest: str = ""
 
     @cached_property

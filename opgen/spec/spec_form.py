@@ -35,6 +35,7 @@ Lines: TypeAlias = tuple[int, ...]
 Words: TypeAlias = tuple[str, ...]
 Numbers: TypeAlias = tuple[int | str, ...]
 Limits: TypeAlias = tuple[int | str | None, int | str | None]
+Places: TypeAlias = dict[int | str, Words | dict[int | str, Words]]
 
 ROUNDINGS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
 """What inputs can be rounded to before the sum."""
@@ -54,6 +55,20 @@ RULES = listed(text("rule ids"), "a list of rule ids")
 SLOTS = listed(one_or_more(NAME, "a slot name, or a list of several"), "a list of slot names")
 PRODUCT = word("product", lambda: vocabulary().products)
 ROUNDING = word("compute dtype", lambda: ROUNDINGS)
+
+
+def _places(*codes: str) -> Form[Places]:
+    """Rule ids by status codes, or by one of these words."""
+    what = "status code or bucket" if codes else "status code"
+    return table(
+        word(what, lambda: (*vocabulary().status, *codes), keep=True),
+        either(
+            "a list of rule ids",
+            RULES,
+            table(anything("a clause's number"), RULES, "a mapping of number to rule ids"),
+        ),
+        "a mapping of status codes" + (" and buckets" if codes else ""),
+    )
 
 
 def _words(what: str) -> Form[Words]:
@@ -345,22 +360,10 @@ class SpecForm:
         ),
         {},
     )
-    returns: dict[int | str, Words | dict[int | str, Words]] = key(
-        table(
-            word(
-                "status code or bucket",
-                lambda: (*vocabulary().status, *WITHOUT_CODE),
-                keep=True,
-            ),
-            either(
-                "a list of rule ids",
-                RULES,
-                table(anything("a clause's number"), RULES, "a mapping of number to rule ids"),
-            ),
-            "a mapping of status codes and buckets",
-        ),
-        {},
-        required=True,
+    returns: Places = key(_places(*WITHOUT_CODE), {}, required=True)
+    likely: Places = key(_places(), {})
+    remarks: dict[int, str] = key(
+        table(whole("a line of the page", 1), SENTENCE, "a mapping of line to remark"), {}
     )
 
 

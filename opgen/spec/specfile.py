@@ -45,7 +45,7 @@ def _spec(document: Document, name: str, digests: bool = True) -> Spec:
     page = None if form.page is None else _page(document, form.page)
     if page is not None and digests:
         facts: list[Rule | Parameter | Mode] = [*rules, *parameters, *modes]
-        cited = chain.from_iterable(fact.at for fact in facts)
+        cited = chain(*(fact.at for fact in facts), form.remarks)
         missing = ", ".join(map(str, sorted(set(cited) - set(page.lines))))
         if missing:
             remedy = "opgen audit --pages DIR --digests prints the block"
@@ -66,6 +66,7 @@ def _spec(document: Document, name: str, digests: bool = True) -> Spec:
         modes=modes,
         exact=form.compute.exact,
         clauses=reader.clauses,
+        remarks=form.remarks,
         listed=form.products if isinstance(form.products, dict) else {},
         digest=document.digest,
     )

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.calls import bigint
+from opgen.calls import bigint, layout
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
 from opgen.spec.language.formulas import Value
 from opgen.spec.language.terms import Asked, FixedView, Reference
@@ -112,6 +112,10 @@ def _tensor(column: TensorColumn, what: Asked) -> Value:
         return Value((column.rank, column.shape), there)
     if what == "numel":
         return Value(column.numel(), there)
+    if what == "storage_numel":
+        return Value(layout.storage_numel(column), there)
+    if what == "strided":
+        return Value(~layout.contiguous(column), there)
     if what in ("lowest", "highest"):
         return _extreme(column.shape, column.rank, there, lowest=what == "lowest")
     return Value(getattr(column, str(what)), there)

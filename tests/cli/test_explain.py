@@ -71,6 +71,13 @@ def test_a_code_and_a_clause_with_all_rules_behind_them() -> None:
     assert {rule["clause"] for rule in code["rules"]} > {"161002.7", "161002.8"}  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("code", ["561103", "561103.1"])
+def test_a_code_that_is_likely_and_demanded_of_no_rule(code: str) -> None:
+    (entry,) = entries(code)
+    rules = {rule["rule"]: rule["clause"] for rule in entry["rules"]}  # type: ignore[attr-defined]
+    assert rules["stride_height_3d"] == rules["stride.min"] == "likely" and len(rules) == 11
+
+
 def test_what_is_not_known_is_refused_with_the_nearest_name() -> None:
     shown = explain("pad_heigth")
     assert shown.exit_code == 2 and "did you mean 'pad_height'?" in shown.stderr

@@ -14,7 +14,7 @@ api: aclnnOne
 page:
   file: one.txt
   sha256: abababababababababababababababababababababababababababababababab
-  lines: "3 000000000000  4 000000000000  7 000000000000  9 000000000000  12 000000000000"
+  lines: "3 000000000000  4 000000000000  7 000000000000  9 000000000000  12 000000000000  13 000000000000  14 000000000000"
 products: {ascend910: 3, ascend910b: 4}
 parameters:
   x: {kind: tensor, at: 7, dtype: {ascend910: [FLOAT], ascend910b: [FLOAT, BFLOAT16]}, shape: {2: [N, C]}, strided: true}
@@ -22,14 +22,16 @@ parameters:
   mode: {kind: int8, at: {parameter: 9, enum: [9, 7]}, enum: {0: KEEP, 1: DROP}}
   y: {kind: output, dtype: [FLOAT, BFLOAT16], mask: mode == DROP}
 rules:
-  square: {when: product == 'ascend910', require: N == C, note: only on one product}
+  square: {at: 9, when: product == 'ascend910', require: N == C, note: only on one product}
   least: {at: [9, 4], require: kH >= 1}
 compute:
   exact: [y]
   modes:
     - {at: 9, when: mode == DROP, dtype: FLOAT16}
     - {at: 9, when: x.dtype == 'FLOAT', dtype: FLOAT16}
-clauses: {161002: {1: 12}}
+clauses: {161002: {1: 12}, 561103: {1: 13}}
+likely: {561103: {1: [square]}}
+remarks: {14: a misprint}
 returns:
   161002: {1: [x.dtype, least, mode.enum], }
   561103: [x.rank]
@@ -62,8 +64,10 @@ def test_facts_are_in_the_order_of_the_page_and_say_everything(one: Spec) -> Non
     assert (by_id["x.dtype"].answer, by_id["x.rank"].answer, by_id["square"].answer) == (
         "161002.1",
         "561103",
-        "unstated",
+        "unstated, likely 561103",
     )
+    assert by_id["561103.1"].says == "demanded of no rule"
+    assert by_id["remark.14"] == Fact("remark.14", (14,), "a misprint")
     assert by_id["square"].note == "only on one product"
     assert by_id["161002.1"].says == "x.dtype, mode.enum, least"
     assert by_id["compute.FLOAT16.2"].says == "inputs are rounded to FLOAT16 when x.dtype == FLOAT"
@@ -75,9 +79,10 @@ def test_each_fact_is_told_once_and_mentioned_elsewhere(one: Spec) -> None:
     told = [fact.id for line in lines for fact in line.facts] + [fact.id for fact in rest]
     assert sorted(told) == sorted(fact.id for fact in facts(one))
     at = {line.line: line for line in lines}
-    assert [line.line for line in lines] == [3, 4, 7, 9, 12]
+    assert [line.line for line in lines] == [3, 4, 7, 9, 12, 13, 14]
     assert at[4].also == ("product", "least") and at[7].also == ("mode.enum",)
     assert at[12].also == (), "a clause lists its rules itself"
+    assert at[13].also == ("square",), "of which it is likely"
     assert "least" in {fact.id for fact in at[9].facts}
 
 
@@ -97,6 +102,7 @@ def test_differences_are_named_by_kind(one: Spec) -> None:
     other = other.replace("square, k.length", "").replace(
         "561103: [x.rank]", "561103: [x.rank, k.length]"
     )
+    other = other.replace(", 561103: {1: 13}", "")
     other = "\n".join(line for line in other.split("\n") if "square" not in line)
     found = {d.fact: d for d in differences([one, specfile.loads(other, "two", "two.yaml")])}
     assert {name: d.kind for name, d in found.items()} == {

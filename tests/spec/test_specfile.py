@@ -430,6 +430,42 @@ FRAGMENTS = [
     ("dims: [0, null]", "dims: [2, 1]", 18, "self.dims: lets nothing pass: 2 is more than 1"),
     ("require: kH <= W / 2", "require: kH <= W // 0", 48, "half_kernel: 'W // 0': divides by zero"),
     (
+        "compute:\n",
+        "likely: {561103: [half_kernl]}\ncompute:\n",
+        50,
+        "half_kernl: no such rule (did you mean 'half_kernel'?)",
+    ),
+    (
+        "compute:\n",
+        "likely: {561103: [out_width]}\ncompute:\n",
+        50,
+        "out_width: is assumed; only what is unstated has a likely code",
+    ),
+    (
+        "compute:\n",
+        "likely: {561103: {1: [half_kernel]}}\ncompute:\n",
+        50,
+        "561103.1: the clause has no line; put it under clauses",
+    ),
+    (
+        "compute:\n",
+        "likely: {561103: [half_kernel], 161002: [half_kernel]}\ncompute:\n",
+        50,
+        "half_kernel: is in likely twice; every rule has one place",
+    ),
+    (
+        "compute:\n",
+        "likely: {unstated: [half_kernel]}\ncompute:\n",
+        50,
+        "likely.unstated: no such status code 'unstated'",
+    ),
+    (
+        "compute:\n",
+        "remarks: {x: wrong}\ncompute:\n",
+        50,
+        "remarks.x: expects a line of the page, not 'x'",
+    ),
+    (
         "exact: [gradInput]",
         "exact: [gradInptu]",
         52,

@@ -322,6 +322,13 @@ def test_formulas_over_a_small_range() -> None:
             assert (out + pad - dil * (k - 1) - 1) // s + 1 == n
 
 
+def test_a_truncated_quotient_drops_the_fraction() -> None:
+    pairs = [(a, b) for a in range(-9, 10) for b in range(-4, 5)] + [(-(2**70) - 1, 2)]
+    columns = ints(a=[a for a, _ in pairs], b=[b for _, b in pairs])
+    expected = [None if b == 0 else abs(a) // abs(b) * (1 if a * b > 0 else -1) for a, b in pairs]
+    assert read("truncated(a, b)", columns) == expected
+
+
 def test_pooling_ends_where_the_last_window_starts_inside() -> None:
     grid = itertools.product(range(1, 9), range(1, 4), range(1, 4), range(0, 2), (False, True))
     every = [(n, k, s, p, c) for n, k, s, p, c in grid if 2 * p <= k <= n + 2 * p]

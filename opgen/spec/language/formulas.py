@@ -85,6 +85,15 @@ def remainder(a: Value, b: Value) -> Value:
     return Value(bigint.remainder(a.data, b.data), all_bound(a, b) & (b.data != 0))
 
 
+def truncated(a: Value, b: Value) -> Value:
+    """The quotient of whole numbers without its fraction, as C++ divides; unbound where ``b`` is
+    0.
+    """
+    floor, rest = floor_divide(a, b), remainder(a, b)
+    below = (rest.data != 0) & ((a.data < 0) != (b.data < 0))
+    return Value(floor.data + below, floor.bound)
+
+
 def whole(a: Value) -> Value:
     """The number itself, without a divisor; unbound where it is no whole number."""
     if a.over == 1:
@@ -201,6 +210,7 @@ FORMULAS: dict[str, Formula] = {
     "min": Formula(minimum, ("int",), "int", 2, 9, fractions=True),
     "max": Formula(maximum, ("int",), "int", 2, 9, fractions=True),
     "abs": Formula(absolute, ("int",), "int", 1, 1, fractions=True),
+    "truncated": Formula(truncated, ("int",), "int", 2, 2),
     "promote": Formula(promote, ("dtype",), "dtype", 2, 9),
     "higher": Formula(higher, ("dtype",), "dtype", 2, 2),
     "conv_out": Formula(conv_out, ("int",), "int", 5, 5),

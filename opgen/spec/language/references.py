@@ -8,7 +8,7 @@ import ast
 
 from opgen.spec.language.expressions import Reference, TermError
 
-_ATTRIBUTES = ("dtype", "format", "rank", "shape", "numel", "null", "strided")
+_ATTRIBUTES = ("dtype", "format", "rank", "shape", "numel", "null", "strided", "storage_numel")
 _MOST_AXES = 4096
 """An index beyond this is that of no axis and no item."""
 

@@ -1,11 +1,11 @@
 """The rule language: a term is parsed once and then read off whole columns.
 
 A term is written as a Python expression over the names of a spec: letters of shapes, slots of
-arrays, scalars, enum words, ``product``; ``x.dtype .format .rank .shape .numel .null .strided``,
-``x.shape[i]``, ``x[i]``, ``len(x)``, ``lowest(x)``, ``highest(x)``; ``+ - * / // %``; the functions
-of :mod:`opgen.spec.language.formulas`; comparisons ``== != < <= > >= in not in``; and in a
-condition ``and or not``. Values are three-valued: a comparison whose names are unbound neither
-holds nor fails.
+arrays, scalars, enum words, ``product``; ``x.dtype .format .rank .shape .numel .null .strided
+.storage_numel``, ``x.shape[i]``, ``x[i]``, ``len(x)``, ``lowest(x)``, ``highest(x)``; ``+ - * / //
+%``; the functions of :mod:`opgen.spec.language.formulas`; comparisons ``== != < <= > >= in not
+in``; and in a condition ``and or not``. Values are three-valued: a comparison whose names are
+unbound neither holds nor fails.
 """
 
 from __future__ import annotations
