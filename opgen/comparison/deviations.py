@@ -75,29 +75,45 @@ def explained(
     ``returned`` gives the outputs of a row, flat; ``errata`` are by operator, the shipped ones
     unless others are given.
     """
-    pages: dict[str, list[int]] = {}
-    specs: dict[str, Spec] = {}
-    for row in rows:
-        spec = catalog().by_page.get((bundle[row].op, bundle[row].product))
-        if spec is not None:
-            specs[spec.name] = spec
-            pages.setdefault(spec.name, []).append(row)
-    for name, own in pages.items():
-        known = None if errata is None else errata.get(specs[name].api)
-        for case, entries in _known(bundle, specs[name], own, known):
+    for own, answers in _answered(bundle, rows, errata):
+        for case, entries in _known(bundle, own, answers):
             reasons = _explain(case, entries, returned(case.view.row))
             if reasons:
                 yield case.view.row, list(reasons), "; ".join(reasons.values())
 
 
+def faulted(
+    bundle: Bundle, rows: Sequence[int], errata: Mapping[str, Errata] | None = None
+) -> Iterator[tuple[int, list[str], str]]:
+    """(row, id of the fault, reason) of the cases in which a device of the library may fault."""
+    for own, answers in _answered(bundle, rows, errata):
+        for i in np.flatnonzero(answers.faulty).tolist():
+            fault = answers.page.stages[int(answers.stage[i])]
+            yield own[i], [fault.id], f"{fault.id}: {fault.note}"
+
+
+def _answered(
+    bundle: Bundle, rows: Sequence[int], errata: Mapping[str, Errata] | None
+) -> Iterator[tuple[list[int], library.LibraryAnswers]]:
+    """The rows that one page judges, and what the library answers to them, page by page."""
+    pages: dict[str, tuple[Spec, list[int]]] = {}
+    for row in rows:
+        spec = catalog().by_page.get((bundle[row].op, bundle[row].product))
+        if spec is not None:
+            pages.setdefault(spec.name, (spec, []))[1].append(row)
+    for spec, own in pages.values():
+        table = from_calls(spec.api, spec.kinds, [bundle[row].asked for row in own])
+        known = None if errata is None else errata.get(spec.api)
+        answers = library.answers_to(judge(spec, table), known)
+        if answers is not None:
+            yield own, answers
+
+
 def _known(
-    bundle: Bundle, spec: Spec, rows: list[int], errata: Errata | None
+    bundle: Bundle, rows: list[int], answers: library.LibraryAnswers
 ) -> Iterator[tuple[_Case, list[Numeric]]]:
     """The cases of one page to which numeric entries apply."""
-    table = from_calls(spec.api, spec.kinds, [bundle[row].asked for row in rows])
-    answers = library.answers_to(judge(spec, table), errata)
-    if answers is None:
-        return
+    spec, table = answers.judgement.spec, answers.judgement.table
     applies = library.applies(answers)
     optional = compute_dtypes(spec, answers.view, len(table)).optional
     scalars = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -22,6 +23,8 @@ from opgen.comparison.measuring import Precisions, measured, precisions
 from opgen.comparison.metrics import MetricTable
 from opgen.comparison.statuses import (
     BAD,
+    CRASHED,
+    ENDED,
     FAILED,
     INCONCLUSIVE,
     KNOWN,
@@ -230,19 +233,22 @@ class _Diff:
         return f"{names}: no golden is larger than its bound, so zeros would pass" if empty else ""
 
     def _deviations(self, verdicts: dict[int, Verdict]) -> dict[int, Verdict]:
-        """The cases whose failing numbers a numeric erratum of the library explains."""
+        """The cases whose failing numbers a numeric erratum of the library explains, and those that
+        ran and failed where its code may fault.
+        """
         if self.truth == "page":
             return {}
+        bad = [row for row, verdict in verdicts.items() if verdict.verdict in (FAILED, CRASHED)]
         failing = [
             row
-            for row, verdict in verdicts.items()
-            if verdict.verdict == FAILED
-            and row in self.compared
-            and self.metrics.keys() >= set(self.of_case[row])
+            for row in bad
+            if row in self.compared and self.metrics.keys() >= set(self.of_case[row])
         ]
+        ran = [row for row in bad if self.answers.status(row) in (0, *ENDED)]
         known = {}
-        for row, entries, reason in deviations.explained(
-            self.bundle, failing, self._returned, self.errata
+        for row, entries, reason in chain(
+            deviations.faulted(self.bundle, ran, self.errata),
+            deviations.explained(self.bundle, failing, self._returned, self.errata),
         ):
             verdict = verdicts[row]
             facts = {**verdict.metrics, "causes": entries}

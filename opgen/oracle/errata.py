@@ -78,6 +78,13 @@ class Stage(Erratum):
 
 
 @dataclass(frozen=True)
+class Fault(Stage):
+    """Where published code is wrong: one of the last stages, which accepts the call. ``note`` says
+    why the device, or the host, may fault: end, hang, or return wrong numbers.
+    """
+
+
+@dataclass(frozen=True)
 class Tolerance(Erratum):
     """Rules of the page that the library does not hold, wherever ``when`` holds."""
 

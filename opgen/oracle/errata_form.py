@@ -21,6 +21,11 @@ def _several(what: str, least: int = 0) -> Form[Words]:
     return one_or_more(text(what, "."), f"{what} or a list of them", least)
 
 
+CODES: Form[tuple[Code, ...]] = one_or_more(
+    word("status code", lambda: (*vocabulary().status, CRASH)), "a status code"
+)
+
+
 @dataclass(frozen=True)
 class EntryForm:
     """What all entries have."""
@@ -37,10 +42,16 @@ class StageForm(EntryForm):
 
     rules: Words = key(_several("a rule of the page"), ())
     require: Words = key(_several("a comparison"), ())
-    code: tuple[Code, ...] = key(
-        one_or_more(word("status code", lambda: (*vocabulary().status, CRASH)), "a status code"), ()
-    )
+    code: tuple[Code, ...] = key(CODES, ())
     instead_of: Words = key(_several("a rule of the page"), ())
+
+
+@dataclass(frozen=True)
+class FaultForm(StageForm):
+    """Where published code is wrong, and why."""
+
+    note: str = key(SENTENCE, "", required=True)
+    code: tuple[Code, ...] = key(CODES, (0,))
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,9 @@ class ErrataForm:
     names: dict[str, str] = key(table(text("a name"), TERM, "a mapping of id to entry"), {})
     stages: dict[str, StageForm] = key(
         table(text("an id"), record(StageForm), "a mapping of id to entry"), {}
+    )
+    faults: dict[str, FaultForm] = key(
+        table(text("an id"), record(FaultForm), "a mapping of id to entry"), {}
     )
     tolerates: dict[str, ToleranceForm] = key(
         table(text("an id"), record(ToleranceForm), "a mapping of id to entry"), {}

@@ -14,6 +14,7 @@ from opgen.model import CRASH, Code, FileError, Problem, collecting
 from opgen.oracle.errata import (
     NEVER,
     Errata,
+    Fault,
     NamedScope,
     Numeric,
     PageErrata,
@@ -77,6 +78,10 @@ class _ErrataReader:
         self.doc = document
         self.catalog = pages
         self.form = ERRATA.whole(document)
+        self.checks: tuple[tuple[str, type[Stage], Mapping[str, StageForm]], ...] = (
+            ("stages", Stage, self.form.stages),
+            ("faults", Fault, self.form.faults),
+        )
 
     def errata(self) -> Errata:
         api, known = self.form.api, self.catalog.kinds
@@ -97,6 +102,7 @@ class _ErrataReader:
         """Ids differ, and the sources and rules that entries name are there."""
         sections: dict[str, Mapping[str, EntryForm]] = {
             "stages": self.form.stages,
+            "faults": self.form.faults,
             "tolerates": self.form.tolerates,
             "numeric": self.form.numeric,
         }
@@ -120,16 +126,17 @@ class _ErrataReader:
                         if rule not in self.rules:
                             text = f"no such rule '{rule}'{did_you_mean(rule, self.rules)}"
                             self.doc.problem((*where, key), text, f"{section}.{name}")
-        for name, stage in self.form.stages.items():
-            self.check_stage(name, stage)
+        for section, _, entries in self.checks:
+            for name, stage in entries.items():
+                self.check_stage((section, name), stage)
         for name, tolerance in self.form.tolerates.items():
             if not tolerance.rules:
                 self.doc.problem(("tolerates", name), "changes nothing: it names no rule", name)
         for name, numeric in self.form.numeric.items():
             self.check_numeric(name, numeric)
 
-    def check_stage(self, name: str, form: StageForm) -> None:
-        where = ("stages", name)
+    def check_stage(self, where: tuple[str, str], form: StageForm) -> None:
+        name = where[1]
         if not form.rules and not form.require and form.when is None:
             self.doc.problem(where, "answers for every call; give it rules, require or when", name)
         if len(set(form.code)) != len(form.code) or not 1 <= len(form.code) <= 2:
@@ -163,7 +170,11 @@ class _ErrataReader:
         return PageErrata(
             spec,
             added,
-            tuple(self.stage(spec, name, form) for name, form in self.form.stages.items()),
+            tuple(
+                self.stage(kind, spec, section, name, form)
+                for section, kind, entries in self.checks
+                for name, form in entries.items()
+            ),
             tuple(self.tolerance(name, form) for name, form in self.form.tolerates.items()),
             tuple(self.numeric(spec, name, form) for name, form in self.form.numeric.items()),
         )
@@ -180,8 +191,10 @@ class _ErrataReader:
         sources = self.form.sources
         return tuple(sources.get(name, name) + colon + lines for name, colon, lines in parts)
 
-    def stage(self, spec: Spec, name: str, form: StageForm) -> Stage:
-        where = ("stages", name, "require")
+    def stage(
+        self, kind: type[Stage], spec: Spec, section: str, name: str, form: StageForm
+    ) -> Stage:
+        where = (section, name, "require")
         checks = [
             compiled(self.doc, where, name, terms.relation, text, self.scope)
             for text in form.require
@@ -189,12 +202,12 @@ class _ErrataReader:
         rules = tuple(spec.rule[rule] for rule in form.rules if rule in spec.rule)
         # rules of another page of the operator leave a stage that never answers here
         never = NEVER if form.rules and not rules else ()
-        return Stage(
+        return kind(
             name,
             self.places(form),
             form.basis,
             form.note,
-            self.when("stages", name, form),
+            self.when(section, name, form),
             rules=rules,
             guards=tuple(Guard(None, check) for check in checks if check) or never,
             codes=_ascending(form.code),

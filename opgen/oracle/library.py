@@ -19,7 +19,7 @@ from opgen.calls.layout import self_overlapping, within_storage
 from opgen.calls.table import TensorColumn
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASH, Code, LibraryAnswer
-from opgen.oracle.errata import Basis, Errata, NamedView, Numeric, PageErrata
+from opgen.oracle.errata import Basis, Errata, Fault, NamedView, Numeric, PageErrata
 from opgen.oracle.erratafile import errata
 from opgen.oracle.judgement import Judgement
 
@@ -88,8 +88,14 @@ class LibraryAnswers:
 
     @property
     def crashing(self) -> np.ndarray:
-        """(rows,) bool: the host process may end."""
-        return self.may_answer(CRASH)
+        """(rows,) bool: a check is known to end the host process."""
+        return np.asarray(self.may_answer(CRASH) & ~self.faulty)
+
+    @property
+    def faulty(self) -> np.ndarray:
+        """(rows,) bool: the call is accepted, and the device or the host may fault."""
+        faults = [isinstance(stage, Fault) for stage in self.page.stages]
+        return np.asarray(np.array([*faults, False, False])[self.stage])
 
     @cached_property
     def guessed(self) -> np.ndarray:

@@ -716,3 +716,27 @@ def test_another_reference_is_a_known_deviation(tmp_path):
             ].verdict
             == "failed"
         )
+
+
+@pytest.mark.parametrize(("channels", "known"), [(5777, True), (5776, False)])
+@pytest.mark.parametrize("status", [0, "crash"])
+def test_a_device_that_faults_where_published_code_is_wrong_is_a_known_deviation(
+    tmp_path, channels, known, status
+):
+    """34 bytes a channel overrun the unified buffer from 5777 channels of a group on."""
+    whole, stats = sample.tensor([1, channels, 1], "FLOAT16"), sample.tensor([1, 1], "FLOAT16")
+    gamma = sample.tensor([channels], "FLOAT16")
+    shapes = dict.fromkeys(("gradOut", "input", "gradInput"), whole)
+    shapes |= dict.fromkeys(("gamma", "gradGammaOut", "gradBetaOut"), gamma)
+    call = sample.norm("FLOAT16", group=1, **shapes, mean=stats, rstd=stats, N=1, C=channels, HxW=1)
+    with opgen.open(sample.write(tmp_path / "norm.h5", {"norm": call})) as bundle:
+
+        def faulty(case, outputs):
+            return {name: values + np.float16(1) for name, values in outputs.items()}
+
+        verdict = judged(bundle, tmp_path, faulty, norm=status)["norm"]
+        wrong = "failed" if status == 0 else "crashed"
+        assert verdict.verdict == ("known deviation" if known else wrong)
+        assert ("unified_buffer: seen by running" in verdict.detail) == known
+        page = judged(bundle, tmp_path, faulty, {"truth": "page"}, norm=status)["norm"]
+        assert page.verdict == wrong

@@ -18,7 +18,7 @@ from opgen.files.resources import specs_folder
 from opgen.golden.avg_pool2d_backward import golden
 from opgen.model import Argument, Call, FileError, LibraryAnswer, TensorDesc
 from opgen.oracle import erratafile, library
-from opgen.oracle.errata import Errata
+from opgen.oracle.errata import Errata, Fault
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.catalog import catalog
 
@@ -85,6 +85,101 @@ def conv(product: str = "ascend910b", **changed: Argument) -> Call:
     return Call(CONV, product, {**args, **changed})
 
 
+def slice_without_n(stored: int) -> TensorDesc:
+    """An empty view of a storage that has some elements."""
+    return TensorDesc((0, 2, 5, 5), "FLOAT", "NCHW", (50, 25, 5, 1), 0, (stored,))
+
+
+def _transposed(*extents: int, k: int, stride: tuple[int, ...], layout: str) -> dict[str, Any]:
+    """One channel, transposed, without padding; ``extents`` of the input."""
+    zeros, ones = (0,) * len(extents), (1,) * len(extents)
+    grown = [(n - 1) * s + k for n, s in zip(extents, stride, strict=True)]
+    image, weight = (
+        tensor(1, 1, *extents, layout=layout),
+        tensor(1, 1, *(k,) * len(extents), layout=layout),
+    )
+    return {
+        "gradOutput": tensor(1, 1, *grown, layout=layout),
+        "input": image,
+        "weight": weight,
+        "biasSizes": (1,),
+        "stride": stride,
+        "padding": zeros,
+        "dilation": ones,
+        "transposed": True,
+        "outputPadding": zeros,
+        "gradInput": image,
+        "gradWeight": weight,
+        "gradBias": tensor(1),
+    }
+
+
+VOLUME = _transposed(2, 2, 2, k=2, stride=(1, 1, 1), layout="NCDHW")
+FORWARD = {
+    **VOLUME,
+    "gradOutput": tensor(1, 1, 1, 1, 1, layout="NCDHW"),
+    "transposed": False,
+}
+SHORT = {
+    **_transposed(1, k=5, stride=(3,), layout="NCL"),
+    "gradOutput": tensor(1, 1, 4, layout="NCL"),
+}
+"""(4 - 4 - 1) / 3 + 1 is 1 where a division drops the fraction, and 0 where it rounds down."""
+MANY: dict[str, Any] = {
+    "gradOutput": tensor(1, 65537, 1, layout="NCL"),
+    "input": tensor(1, 65537, 1, layout="NCL"),
+    "weight": tensor(65537, 1, 1, layout="NCL"),
+    "biasSizes": (65537,),
+    "stride": (1,),
+    "padding": (0,),
+    "dilation": (1,),
+    "outputPadding": (0,),
+    "groups": 65537,
+    "gradInput": tensor(1, 65537, 1, layout="NCL"),
+    "gradWeight": tensor(65537, 1, 1, layout="NCL"),
+    "gradBias": tensor(65537),
+}
+WITHOUT_N: dict[str, Any] = {
+    "gradOutput": tensor(0, 4, 3, 3, layout="NCHW"),
+    "input": tensor(0, 2, 5, 5, layout="NCHW"),
+    "gradInput": tensor(0, 2, 5, 5, layout="NCHW"),
+}
+
+
+def lone(
+    channels: int,
+    columns: int,
+    kernel: tuple[int, int],
+    padding: tuple[int, int],
+    dtype: str = "FLOAT16",
+    product: str = "ascend910b",
+) -> Call:
+    """A pooling of one row with stride 1, which the vector path computes."""
+    sizes = zip((1, columns), kernel, padding, strict=True)
+    out = [extent + 2 * pad - size + 1 for extent, size, pad in sizes]
+    image = tensor(1, channels, 1, columns, dtype=dtype, layout="NCHW")
+    return pool(
+        product,
+        gradOutput=tensor(1, channels, *out, dtype=dtype, layout="NCHW"),
+        self=image,
+        gradInput=image,
+        kernelSize=kernel,
+        stride=(1, 1),
+        padding=padding,
+        countIncludePad=False,
+    )
+
+
+def image(*shape: int) -> dict[str, Any]:
+    """An input of a convolution and its gradient."""
+    return dict.fromkeys(("input", "gradInput"), tensor(*shape, layout="NCHW"))
+
+
+def kernel(*shape: int) -> dict[str, Any]:
+    """A weight of a convolution and its gradient."""
+    return dict.fromkeys(("weight", "gradWeight"), tensor(*shape, layout="NCHW"))
+
+
 def grouped(many: int, other: int, transposed: bool = False, **changed: Argument) -> Call:
     """Two groups; ``many`` channels that they divide, and ``other`` ones."""
     small, wide = tensor(1, other, 3, 3, layout="NCHW"), tensor(1, many, 5, 5, layout="NCHW")
@@ -120,6 +215,35 @@ def longer(rows: int, **changed: Argument) -> Call:
         "gradBias": tensor(3),
     }
     return conv(**{**args, **changed})
+
+
+def norm(product: str, n: int, group: int, c: int = 6, hxw: int = 4, **changed: Argument) -> Call:
+    image, weight, statistic = tensor(n, c, hxw), tensor(c), tensor(n, group)
+    args: dict[str, Argument] = {
+        "gradOut": image,
+        "input": image,
+        "mean": statistic,
+        "rstd": statistic,
+        "gamma": weight,
+        "N": n,
+        "C": c,
+        "HxW": hxw,
+        "group": group,
+        "outputMask": (True, True, True),
+        "gradInput": image,
+        "gradGammaOut": weight,
+        "gradBetaOut": weight,
+    }
+    return Call("aclnnGroupNormBackward", product, {**args, **changed})
+
+
+def halved(call: Call) -> Call:
+    """The same in FLOAT16."""
+    half = {
+        name: replace(value, dtype="FLOAT16") if isinstance(value, TensorDesc) else value
+        for name, value in call.args.items()
+    }
+    return replace(call, args=half)
 
 
 def judged(*calls: Call) -> Judgement:
@@ -416,6 +540,34 @@ def test_an_operator_without_errata_has_no_answer() -> None:
         (longer(2, outputMask=(False, True, True)), (0, 561103)),
         (longer(2, outputMask=(False, False, True)), (0,)),
         (conv(product="ascend910", cubeMathType=0), (161002,)),
+        (pool(self=tensor(1, 2, 12, 12, layout="NCL")), (161002,)),
+        (conv(gradOutput=tensor(-1, 4, 3, 3, layout="NCHW")), (561103,)),
+        (conv(gradOutput=tensor(-1, 4, 3, 3, layout="NCHW"), outputMask=(True, True, False)), (0,)),
+        (conv(gradOutput=tensor(1, 4, -3, 3, layout="NCHW")), (0,)),
+        (conv(gradOutput=tensor(1, -4, 3, 3, layout="NCHW")), (161002,)),
+        (conv(**image(-1, 2, 5, 5)), (561103,)),
+        (conv(**image(-1, 2, 5, 5), outputMask=(True, False, True)), (0,)),
+        (conv(**image(1, 2, -5, 5)), (561103,)),
+        (conv(**image(1, 2, 5, -5), outputMask=(True, False, False)), (0,)),
+        (conv(**kernel(4, 2, 3, -3)), (561103,)),
+        (conv(**kernel(4, 2, 3, -3), outputMask=(False, True, True)), (0,)),
+        (conv(**{**FORWARD, "gradOutput": tensor(1, 1, 1, -1, 1, layout="NCDHW")}), (161002,)),
+        (conv(**FORWARD), (0,)),
+        (conv(**SHORT), (0,)),
+        (
+            conv(
+                **{**SHORT, **dict.fromkeys(("input", "gradInput"), tensor(1, 1, 2, layout="NCL"))}
+            ),
+            (561103,),
+        ),
+        (conv(**VOLUME), (0,)),
+        (conv(**{**VOLUME, "stride": ()}), (161002, "crash")),
+        (conv(**{**VOLUME, "stride": (1,)}), (161002,)),
+        (conv(**{**MANY, "outputMask": (False, False, True)}), (561103,)),
+        (conv(**MANY), (561103,)),
+        (conv(**WITHOUT_N), (0,)),
+        (conv(**{**WITHOUT_N, "input": slice_without_n(8)}), (161002,)),
+        (conv(**{**WITHOUT_N, "input": slice_without_n(0)}), (0,)),
     ],
 )
 def test_the_first_failing_check_answers(call: Call, expected: tuple[int | str, ...]) -> None:
@@ -428,17 +580,21 @@ STATISTICS = [
     (2, 3, (2, 3), (2, 3), True, (0,)),
     (2, 3, (6,), (6,), True, (0,)),
     (2, 3, (2, 3), (6,), True, (561103,)),
-    (2, 3, (6,), (2, 3), True, (0, 561103)),
-    (2, 3, (2, 3), (6,), False, (0, 561103)),
+    (2, 3, (6,), (2, 3), True, (0,)),
+    (2, 3, (2, 3), (6,), False, (0,)),
     (2, 3, (6,), (2, 3), False, (0,)),
-    (1, 1, (1, 1), (1,), True, (0, 561103)),
-    (1, 1, (1,), (), True, (0, 561103)),
+    (2, 3, (3, 2), (3, 2), True, (561103,)),
+    (2, 2, (1, 4), (4, 1), True, (561103,)),
+    (2, 2, (2, 2), (4, 1), True, (561103,)),
+    (1, 1, (1, 1, 1), (1, 1, 1), True, (561103,)),
+    (1, 1, (1, 1), (1,), True, (561103,)),
+    (1, 1, (1,), (), True, (0,)),
     (1, 1, (1,), (1, 1), False, (0,)),
 ]
 
 
 @pytest.mark.parametrize(("n", "group", "mean", "rstd", "asked", "expected"), STATISTICS)
-def test_statistics_of_two_shapes_fail_only_where_they_cannot_fit(
+def test_the_rank_of_mean_decides_whether_statistics_are_reshaped(
     n: int,
     group: int,
     mean: tuple[int, ...],
@@ -446,29 +602,38 @@ def test_statistics_of_two_shapes_fail_only_where_they_cannot_fit(
     asked: bool,
     expected: tuple[int, ...],
 ) -> None:
-    image, weight = tensor(n, 6, 4), tensor(6)
-    args: dict[str, Argument] = {
-        "gradOut": image,
-        "input": image,
-        "mean": tensor(*mean),
-        "rstd": tensor(*rstd),
-        "gamma": weight,
-        "N": n,
-        "C": 6,
-        "HxW": 4,
-        "group": group,
-        "outputMask": (True, asked, True),
-        "gradInput": image,
-        "gradGammaOut": weight,
-        "gradBetaOut": weight,
-    }
     for product, answer in (
         ("ascend910", expected),
         ("ascend310p", expected),
         ("ascend910b", (0,)),
         ("ascend910_93", (0,)),
     ):
-        assert codes(Call("aclnnGroupNormBackward", product, args)) == answer
+        call = norm(product, n, group, mean=tensor(*mean), rstd=tensor(*rstd))
+        assert codes(replace(call, args={**call.args, "outputMask": (True, asked, True)})) == answer
+
+
+@pytest.mark.parametrize(
+    ("product", "layout", "shape", "mask", "expected"),
+    [
+        ("ascend910", "NCHW", (2, 6, 4), (True, True, True), (561103,)),
+        ("ascend310p", "NHWC", (2, 6, 4), (True, True, True), (561103,)),
+        ("ascend910", "NCDHW", (2, 6, 4), (True, True, True), (561103,)),
+        ("ascend910", "NCL", (2, 6, 4), (True, True, True), (0,)),
+        ("ascend910", "NCHW", (2, 6, 4), (False, True, True), (0,)),
+        ("ascend910", "NCHW", (2, 6, 2, 2), (True, True, True), (0,)),
+        ("ascend910b", "NCHW", (2, 6, 4), (True, True, True), (0,)),
+    ],
+)
+def test_the_gradient_of_the_input_takes_formats_of_its_rank(
+    product: str,
+    layout: str,
+    shape: tuple[int, ...],
+    mask: tuple[bool, ...],
+    expected: tuple[int, ...],
+) -> None:
+    image = tensor(*shape, layout=layout)
+    call = norm(product, 2, 3, input=image, gradOut=image, gradInput=image, outputMask=mask)
+    assert codes(call) == expected
 
 
 def test_both_pages_of_an_operator_get_the_same_list() -> None:
@@ -736,3 +901,48 @@ def test_windows_that_overhang_divide_by_the_whole_kernel() -> None:
     answers = answered(pool("ascend910", ceilMode=True, kernelSize=(3, 2)))
     entry = next(e for e in answers.page.numeric if e.id == "windows_not_clipped")
     assert library.reference(answers, entry)["divisorOverride"].tolist() == [6]
+
+
+HALF_CHANNELS = 5776
+"""Channels of a group that fit the unified buffer in 16 bits, 34 bytes each."""
+
+
+@pytest.mark.parametrize(
+    ("call", "fault"),
+    [
+        (halved(norm("ascend910b", 1, 1, HALF_CHANNELS, 1)), ""),
+        (halved(norm("ascend910b", 1, 1, HALF_CHANNELS + 1, 1)), "unified_buffer"),
+        (halved(norm("ascend910_93", 1, 1, 8000, 1)), "unified_buffer"),
+        (halved(norm("ascend910", 1, 1, 8000, 1)), ""),
+        (norm("ascend910b", 1, 1, 8000, 1), ""),
+        (halved(norm("ascend910b", 1, 1, 8000, 2)), ""),
+        (halved(norm("ascend910b", 1, 2, 8000, 1)), ""),
+        (lone(1, 1, (1, 2), (0, 1)), "remainder_by_zero"),
+        (lone(2, 1, (1, 2), (0, 1)), ""),
+        (lone(1, 47, (2, 2), (1, 1)), "remainder_by_zero"),
+        (lone(1, 48, (2, 2), (1, 1)), ""),
+        (lone(1, 1, (1, 2), (0, 1), dtype="FLOAT"), ""),
+        (lone(1, 1, (1, 2), (0, 1), product="ascend910"), ""),
+    ],
+)
+def test_a_device_may_fault_where_a_kernel_is_wrong(call: Call, fault: str) -> None:
+    answers = answered(call)
+    assert answers.faulty.tolist() == [bool(fault)] and not answers.crashing.any()
+    assert answers.may_succeed.all() and answers.name(0) == (fault or "accepted")
+    ends = fault == "remainder_by_zero"
+    assert answers.codes(0) == ((0, "crash") if ends else (0,))
+
+
+def test_a_fault_says_why() -> None:
+    faults = [
+        stage
+        for errata in erratafile.errata().values()
+        for page in errata.pages.values()
+        for stage in page.stages
+        if isinstance(stage, Fault)
+    ]
+    assert faults and all(fault.note and fault.when for fault in faults)
+    silent = TEXT + '\nfaults:\n  lost: {where: "RP:1", when: self.rank == 3}\n'
+    assert "faults.lost: the key 'note' is missing" in refused(silent)
+    everywhere = TEXT + '\nfaults:\n  lost: {where: "RP:1", note: all of them}\n'
+    assert "lost: answers for every call" in refused(everywhere)
