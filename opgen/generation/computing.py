@@ -24,7 +24,7 @@ from opgen.numerics.readings import as_far_apart, share, without_subnormals
 from opgen.numerics.rounding import kept_in
 from opgen.suite.batch import Batch
 
-VERSION = 1
+VERSION = 2
 """Raised by hand whenever what is made of drawn data and of goldens has other bits; a test sees to
 it."""
 
@@ -79,7 +79,7 @@ def _add_outputs(
     groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[str, int], deepest: int
 ) -> None:
     """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they
-    are read.
+    are read, and with bounds that allow for either.
     """
     batch, seen, exact = inputs.batch, inputs.seen, inputs.batch.exact
     together, apart = batch.wanted, tuple[str, ...]()
@@ -91,7 +91,7 @@ def _add_outputs(
     gain = parts.gain(seen) if parts.gain else 1.0
     for outputs, tensors, otherwise in (
         (together, seen, inputs.rounded if batch.optional else {}),
-        (apart, inputs.values, {}),
+        (apart, inputs.values, inputs.rounded),
     ):
         if not outputs:
             continue
@@ -108,7 +108,8 @@ def _add_outputs(
                 shares.get(out),
                 _quantum(inputs, parts, out),
             )
-            rounded_to = None if out in exact else kept_in(batch.compute, dtype)
+            unrounded = out in exact and not inputs.rounded
+            rounded_to = None if unrounded else kept_in(batch.compute, dtype)
             key = (
                 dtype,
                 rounded_to,

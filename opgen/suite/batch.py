@@ -38,10 +38,10 @@ class Batch:
     that all tensors of a case hold.
 
     ``tensors`` are the call's descriptors, ``names`` the spec's bound names, ``wanted`` the outputs
-    to compute, ``exact`` those that no compute mode rounds; ``optional``: to round inputs to
-    ``compute`` is allowed, and not asked for. ``roles`` names every input of the operator,
-    ``gradient`` the one that it is linear in, ``inputs`` those that are no null pointer here.
-    ``given`` are values of inputs that no recipe draws, row-major.
+    to compute, ``exact`` those of which no line says that compute modes round their inputs;
+    ``optional``: to round inputs to ``compute`` is allowed, and not asked for. ``roles`` names
+    every input of the operator, ``gradient`` the one that it is linear in, ``inputs`` those that
+    are no null pointer here. ``given`` are values of inputs that no recipe draws, row-major.
     """
 
     op: str

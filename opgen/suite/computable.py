@@ -28,9 +28,9 @@ _SHAPING = ("==", ">=", ">")
 
 def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
     """Whether a call that breaks this guard may have no defined answer: extents, lengths and ranks
-    that do not fit.
+    that do not fit. One of two readings of a page that contradicts itself does not shape it.
     """
-    if rule.key in ("dtype", "format", "null", "enum"):
+    if rule.bucket == "disputed" or rule.key in ("dtype", "format", "null", "enum"):
         return False
     if rule.key == "length":
         return rule.parameter in _extents_follow_from(judged.spec)

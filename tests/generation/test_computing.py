@@ -174,6 +174,26 @@ def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
     assert recipe != "subnormals" or moved == {batch.op for batch in some}
 
 
+def test_a_gradient_of_which_no_line_says_that_it_is_rounded_may_be_and_need_not() -> None:
+    """Of inputs as they are, and of those that a compute mode rounds: both stay within the bound,
+    which without the one reading or the other they would not.
+    """
+    apart = set()
+    some = [batch for batch in of_smoke("normal") if batch.exact & set(batch.wanted)]
+    deepest = [max(depths(batch).values(), default=1) for batch in some]
+    for found, arrays in zip(inputs.fill(some, deepest, 0), compute(some, 0), strict=True):
+        batch = found.batch
+        for tensors in (found.values, {**found.values, **found.rounded}):
+            device = kernel(batch.op).golden(tensors, batch.names, batch.wanted)
+            for out in batch.exact & set(batch.wanted):
+                golden, limit = floats(arrays[out, "golden"]), floats(arrays[out, "bound"])
+                error = np.abs(floats(device[out]) - golden)
+                assert (error <= limit).all(), (batch.ids, out)
+                if (error > 2.0**-14 * np.abs(golden)).any():
+                    apart.add(batch.compute)
+    assert apart == {"FLOAT16", "HFLOAT32"}
+
+
 @pytest.mark.parametrize("recipe", ["integers", "grid"])
 def test_plain_sums_of_a_grid_have_no_bound(recipe: str) -> None:
     """What float32 adds exactly, in whatever order, is asked for exactly."""

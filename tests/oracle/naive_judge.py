@@ -35,8 +35,10 @@ def pair(values: Any) -> tuple[int, int] | None:
     return None if values is None or len(values) not in (1, 2) else (values[0], values[-1])
 
 
-def pooling(args: Args, axis: int) -> bool:
-    """The extent of gradOutput along an axis (-2 or -1) is not what pooling self gives."""
+def pooling(args: Args, axis: int, last_window: bool = False) -> bool:
+    """The extent of gradOutput along an axis (-2 or -1) is not what pooling self gives, which
+    leaves out a ``last_window`` beyond image and begin padding unless told not to.
+    """
     grad, image, kernel, stride, padding = (
         args[n] for n in ("gradOutput", "self", "kernelSize", "stride", "padding")
     )
@@ -56,7 +58,7 @@ def pooling(args: Args, axis: int) -> bool:
         return False
     span = n + 2 * p1 - k1
     out = (-(-span // s1) if args["ceilMode"] else span // s1) + 1
-    if args["ceilMode"] and (out - 1) * s1 >= n + p1:
+    if args["ceilMode"] and not last_window and (out - 1) * s1 >= n + p1:
         out -= 1
     return bool(grad.shape[axis] != out)
 
@@ -94,8 +96,12 @@ AVG_POOL: dict[str, Test] = {
     "grad_input_shape": lambda a, p: (
         None not in (a["self"], a["gradInput"]) and a["self"].shape != a["gradInput"].shape
     ),
-    "out_height": lambda a, p: pooling(a, -2),
-    "out_width": lambda a, p: pooling(a, -1),
+    "out_height": lambda a, p: not a["ceilMode"] and pooling(a, -2),
+    "out_width": lambda a, p: not a["ceilMode"] and pooling(a, -1),
+    "last_window_height": lambda a, p: a["ceilMode"] and pooling(a, -2),
+    "out_width_rounded_up": lambda a, p: (
+        a["ceilMode"] and pooling(a, -1) and pooling(a, -1, last_window=True)
+    ),
     "pad_width": lambda a, p: (
         None not in (pair(a["kernelSize"]), pair(a["padding"]))
         and 2 * pair(a["padding"])[1] > pair(a["kernelSize"])[1]
@@ -244,12 +250,6 @@ def cube(args: Args, dtype: str, mode: int) -> bool:
 
 CONVOLUTION: dict[str, Test] = {
     "weight.null": lambda a, p: a["weight"] is None,
-    "gradBias.null": lambda a, p: (
-        a["gradBias"] is None
-        and a["outputMask"] is not None
-        and len(a["outputMask"]) > 2
-        and a["outputMask"][2]
-    ),
     "stride.length": lambda a, p: (
         None not in (a["stride"], a["weight"]) and len(a["stride"]) != len(a["weight"].shape) - 2
     ),
@@ -274,6 +274,15 @@ CONVOLUTION: dict[str, Test] = {
     "out_width": lambda a, p: not a["transposed"] and width(a),
     "groups_in": lambda a, p: not a["transposed"] and channels(a),
     "groups_out": lambda a, p: a["transposed"] and channels(a),
+    "groups_in_transposed": lambda a, p: a["transposed"] and channels({**a, "transposed": False}),
+    "bias_channels": lambda a, p: (
+        not a["transposed"]
+        and asked(a, 2)
+        and None not in (a["biasSizes"], a["weight"])
+        and len(a["biasSizes"]) == 1
+        and len(a["weight"].shape) in (3, 4, 5)
+        and a["biasSizes"][0] != a["weight"].shape[0]
+    ),
 }
 
 TWINS: dict[str, dict[str, Test]] = {
@@ -282,6 +291,20 @@ TWINS: dict[str, dict[str, Test]] = {
     "reflection_pad2d_backward": REFLECTION,
     "convolution_backward.atlas": {
         **CONVOLUTION,
+        "gradBias.null": lambda a, p: a["gradBias"] is None,
+        "biasSizes.null": lambda a, p: (
+            a["biasSizes"] is None
+            and a["input"] is not None
+            and a["outputMask"] is not None
+            and len(a["outputMask"]) > 2
+            and not (a["outputMask"][2] and prod(a["input"].shape) == 0)
+        ),
+        "bias_sizes_of_empty_input": lambda a, p: (
+            a["biasSizes"] is None
+            and asked(a, 2)
+            and a["input"] is not None
+            and prod(a["input"].shape) == 0
+        ),
         "no_3d": lambda a, p: (
             p == "ascend910" and a["input"] is not None and len(a["input"].shape) == 5
         ),
@@ -293,6 +316,11 @@ TWINS: dict[str, dict[str, Test]] = {
     },
     "convolution_backward.ascend910b": {
         **CONVOLUTION,
+        "gradBias.null": lambda a, p: a["gradBias"] is None and asked(a, 2),
+        "bf16_among_fp16": lambda a, p: (
+            cube(a, "FLOAT", 2)
+            and "BFLOAT16" in [a[name].dtype for name in ("gradOutput", "input", "weight")]
+        ),
         "weight.dims": lambda a, p: (
             a["weight"] is not None
             and not a["transposed"]

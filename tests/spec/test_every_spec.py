@@ -93,11 +93,14 @@ def test_every_numbered_clause_is_named_by_a_rule(spec: Spec) -> None:
         for code, count in CLAUSES[spec.name].items()
         for number in range(1, count + 1)
     }
-    assert set(spec.clauses) == numbered == {rule.clause for rule in spec.rules if rule.clause}
+    demanded = {rule.clause for rule in spec.rules if rule.clause}
+    suggested = {clause for clause in numbered if clause.startswith("561103.")}
+    assert set(spec.clauses) == numbered == demanded | suggested and not demanded & suggested
     assert all(spec.clauses[rule.clause] in rule.at for rule in spec.rules if rule.clause)
     lines = [spec.clauses[clause] for clause in sorted(numbered)]
     assert lines == list(range(lines[0], lines[0] + len(lines))) if lines else True
-    assert set(spec.codes) == set(CLAUSES[spec.name])
+    likely = {rule.likely for rule in spec.rules} - {None}
+    assert {*spec.codes, *likely} == set(CLAUSES[spec.name])
 
 
 @pytest.mark.parametrize(
@@ -109,11 +112,10 @@ def test_a_clause_that_is_taken_away_is_missed(clause: tuple[str, str]) -> None:
     spec = SPECS[clause[0]]
     code, number = clause[1].split(".")
     text = (FOLDER / f"{spec.name}.yaml").read_text(encoding="utf-8")
-    head, returns = text.split("\nreturns:\n")
-    start = returns.index(f"  {code}:")
-    cut = re.sub(rf"(?s)\b{number}: \[[^]]*\],?", "", returns[start:], count=1)
+    start = text.index(f"  {code}:", text.index("\nreturns:\n"))
+    cut = re.sub(rf"(?s)\b{number}: \[[^]]*\],?", "", text[start:], count=1)
     with pytest.raises(FileError) as caught:
-        specfile.loads(head + "\nreturns:\n" + returns[:start] + cut, spec.name)
+        specfile.loads(text[:start] + cut, spec.name)
     assert f"no rule stands under number {number} in returns" in str(caught.value)
 
 
@@ -252,7 +254,9 @@ def test_real_legal_calls_are_valid() -> None:
         )
         if not n.extra["mutations"]
     ]
-    allowed = {"product", "gradInput.null", "gradWeight.null", "gamma.null"}
+    allowed = {"product", "gamma.null", "groups_in_transposed"} | {
+        f"grad{output}.null" for output in ("Input", "Weight", "Bias")
+    }
     for name in CLAUSES:
         spec = SPECS[name]
         mine = [n for n in named if catalog().by_page[n.call.api, n.call.product] is spec]
@@ -264,4 +268,4 @@ def test_real_legal_calls_are_valid() -> None:
             for n, r in zip(mine, rules, strict=True)
             if r - allowed - (dtypes if "product" in r else set())
         ]
-        assert not odd and sum(not r for r in rules) > 100
+        assert not odd and sum(not any(spec.rule[i].forbids for i in r) for r in rules) > 100

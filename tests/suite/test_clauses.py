@@ -67,7 +67,11 @@ def test_the_numbered_clauses_are_those_of_the_page(name: str, count: int) -> No
         (name, clause)
         for name in PAGES
         for clause in page(name).clauses
-        if (name, clause) != ("convolution_backward.ascend910b", "161002.6")
+        if (name, clause)
+        not in {
+            ("convolution_backward.ascend910b", "161002.6"),  # no product to break it with
+            ("convolution_backward.ascend910b", "561103.1"),  # names no parameter: no rule of it
+        }
     ],
 )
 def test_a_forgotten_clause_is_noticed(name: str, clause: str) -> None:

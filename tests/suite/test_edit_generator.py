@@ -178,7 +178,7 @@ def test_a_later_value_stands_at_the_first_place_of_its_name() -> None:
 def test_conditions_are_taken_apart() -> None:
     (guard,) = page("convolution_backward.atlas").rule["depthwise_3d_bf16_out"].guards
     assert len(conjuncts(guard)) == 4
-    (guard,) = page("convolution_backward.atlas").rule["biasSizes.null"].guards
+    (guard,) = page("convolution_backward.atlas").rule["bias_sizes_of_empty_input"].guards
     assert conjuncts(guard) == ["outputMask[2]", "input.numel == 0"]
 
 

@@ -38,6 +38,8 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "gradInput.format": "same_format ties it to self, whose list is the same",
         "gradInput.rank": "grad_input_shape ties it to self, whose list is the same",
         "gradInput.dims": "grad_input_shape gives self the same extent",
+        "out_height_rounded_up": "last_window_height asks for one of its two extents",
+        "out_width_rounded_up": "last_window_width asks for one of its two extents",
     },
     "convolution_backward.ascend910b": {
         "gradOutput.format": "input_format ties it to input, whose list is the same",
@@ -62,7 +64,8 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "input.rank": "input_rank and weight_rank tie it to tensors with the same list",
         "weight.format": "weight_format ties it to input, whose list is the same",
         "weight.rank": "weight_rank ties it to input, whose list is the same",
-        "biasSizes.null": "only an empty input forbids it, and that is disputed itself",
+        "gradOutput.dtype": "grad_bias_dtype gives gradBias, which is no null, the same dtype",
+        "bias_sizes_of_empty_input": "only an empty input forbids it, and that is disputed itself",
         "gradInput.dtype": (
             "grad_input_dtype ties it to input and gradOutput, whose lists are the same"
         ),
