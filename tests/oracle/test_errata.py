@@ -21,6 +21,7 @@ from opgen.oracle import erratafile, library
 from opgen.oracle.errata import Errata, Fault
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.catalog import catalog
+from tests.support.suites import suite
 
 PAD = "aclnnReflectionPad2dBackward"
 POOL = "aclnnAvgPool2dBackward"
@@ -946,3 +947,17 @@ def test_a_fault_says_why() -> None:
     assert "faults.lost: the key 'note' is missing" in refused(silent)
     everywhere = TEXT + '\nfaults:\n  lost: {where: "RP:1", note: all of them}\n'
     assert "lost: answers for every call" in refused(everywhere)
+
+
+@pytest.mark.parametrize(
+    ("name", "within", "beyond"),
+    [
+        ("group_norm_backward", "channels-within-the", "channels-beyond-the"),
+        ("avg_pool2d_backward", "as-many-elements-as-cores", "fewer-elements-than-cores"),
+    ],
+)
+def test_both_sides_of_a_fault_are_cases_with_data(name: str, within: str, beyond: str) -> None:
+    cases = [case for case in suite(name).cases if case.kind == "handwritten" and case.phase == 2]
+    for part, faulty in ((within, False), (beyond, True)):
+        (case,) = [case for case in cases if f".handwritten.{part}" in case.id]
+        assert answered(case.call).faulty.tolist() == [faulty] and case.page.codes == (0,)
