@@ -64,10 +64,10 @@ class Vocabulary:
         return result
 
     def product_of(self, soc: str) -> str:
-        """The product that a SoC's name belongs to, whatever its case; empty where it is none that
-        pages list.
+        """The product that a SoC's full name belongs to, whatever its case; empty where it is none
+        that pages list.
 
-        >>> socs = "Ascend910B3", "ascend910_9391", "Ascend910ProB", "Ascend910", "Ascend950PR"
+        >>> socs = "Ascend910B3", "ascend910_9391", "Ascend910ProB", "Ascend910B", "Ascend950PR"
         >>> [vocabulary().product_of(soc) for soc in socs]
         ['ascend910b', 'ascend910_93', 'ascend910', 'ascend910', 'ascend950']
         """

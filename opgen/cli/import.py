@@ -25,13 +25,6 @@ FORMATS = ("atk", "ttk")
     shell_complete=options.complete_products,
     help="Product of the calls (repeatable); needed if the file names none.",
 )
-@click.option(
-    "--formats",
-    type=click.Choice(("executor", "page")),
-    default="executor",
-    show_default=True,
-    help=("Formats of ATK's tensors: those that ATK's executors set, or those of the page."),
-)
 @options.output_option(what="Call file to write; - is standard output.", dash=True)
 @options.force_option()
 @options.quiet_option()
@@ -39,7 +32,6 @@ def command(
     format: str,
     file: str,
     products: tuple[str, ...],
-    formats: str,
     output: str,
     force: bool,
     quiet: bool,
@@ -58,11 +50,8 @@ def command(
 
     if output != "-":
         refuse(output, force)
-    imported = (
-        atk_import.read(file, catalog(), products, formats)
-        if format == "atk"
-        else ttk_import.read(file, catalog(), products)
-    )
+    reader = atk_import if format == "atk" else ttk_import
+    imported = reader.read(file, catalog(), products)
     lines = imported.lines
     for problem in imported.unreadable:
         click.echo(str(problem), err=True)

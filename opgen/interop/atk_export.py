@@ -88,7 +88,7 @@ def _input(name: str, kind: str, value: Any) -> object:
         desc = value or {"shape": None, "dtype": "FLOAT"}
         dtype, shape, ranges = names.atk_word(desc["dtype"]), desc["shape"], desc.get("range")
         return given | {"dtype": dtype, "shape": shape, "range_values": ranges}
-    word = "bool" if kind.startswith("bool") else kind if kind in ("int8", "int32") else "int"
+    word = "bool" if kind.startswith("bool") else "int8_t" if kind == "int8" else "int"
     given |= {"type": "attrs" if kind.endswith("_array") else "attr", "dtype": word, "shape": None}
     if isinstance(value, list):
         return [given | {"range_values": item} for item in value]

@@ -7,8 +7,8 @@ Outputs and formats are not in the file: ATK's executors make them, and so does
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,32 +20,28 @@ from opgen.model import FileError
 from opgen.spec.catalog import Catalog
 from opgen.spec.spec import Spec
 
-EXECUTORS: Mapping[str, Mapping[str, str]] = {
-    "aclnnConvolutionBackward": {"weight": "ND"},
-    "aclnnAvgPool2dBackward": dict.fromkeys(("gradOutput", "self", "gradInput"), "NCHW"),
+EXECUTORS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "aclnnConvolutionBackward": {"gradBias": {"format": "ND"}},
+    "aclnnAvgPool2dBackward": dict.fromkeys(
+        ("gradOutput", "self", "gradInput"), {"format": "NCHW"}
+    ),
+    "aclnnGroupNormBackward": dict.fromkeys(("mean", "rstd"), {"shape": ("N", "group")}),
 }
-"""Formats that ATK's own executors give tensors whatever the case says."""
+"""What ATK's own executors give tensors whatever the case says; a shape by the arguments that hold
+its extents."""
 OURS = "opgen_"
-"""An executor of this name takes the formats that the page gives."""
-_KINDS = {
-    "tensor": ("tensor", "tensors", "tensor_tuple"),
-    "value": ("attr", "attrs", "attr_tuple", "scalar", "scalars"),
-}
-_TYPES = (*_KINDS["tensor"], *_KINDS["value"])
+"""An executor of this name takes the tensors as they are, and their formats from the page."""
+_TENSORS = ("tensor", "tensors", "tensor_tuple")
+_VALUES = ("attr", "attrs", "attr_tuple", "scalar", "scalars")
 _READ = {"id", "case_name", "aclnn_name", "aclnn_api_type", "inputs", "outputs"}
 
 Object: TypeAlias = dict[str, Any]
 """One of the JSON objects of a file."""
 
 
-def read(
-    path: str | Path, catalog: Catalog, products: Sequence[str], formats: str = "executor"
-) -> Imported:
+def read(path: str | Path, catalog: Catalog, products: Sequence[str]) -> Imported:
     """The calls of an ATK file for each of ``products``; raises FileError for a file that is no
     list of cases.
-
-    ``formats``: ``executor``, tensors have the formats that ATK's executors set; ``page``, those
-    that the page gives.
     """
     products, file = known_products(products), str(path)
     if not products:
@@ -53,83 +49,59 @@ def read(
         raise FileError.of(file, "", reason)
     document = values.json_document(path)
     if not isinstance(document, list):
-        kind = (
-            "one object; put it into [ ]" if isinstance(document, dict) else type(document).__name__
-        )
-        raise FileError.of(file, "", f"expects a JSON list of cases, not {kind}")
-    ignored: Counter[str] = Counter()
-    executors = EXECUTORS if formats == "executor" else {}
-    return gather(file, _cases(document, catalog, products, ignored, executors), catalog, ignored)
+        raise FileError.of(file, "", f"expects a JSON list of cases, not {shown(document)}")
+    return gather(file, _cases(document, catalog, products), catalog)
 
 
 def _cases(
-    document: list[object],
-    catalog: Catalog,
-    products: Sequence[str],
-    ignored: Counter[str],
-    executors: Mapping[str, Mapping[str, str]],
+    document: list[object], catalog: Catalog, products: Sequence[str]
 ) -> Iterator[ImportedCase]:
     for position, entry in enumerate(document):
-        case = ImportedCase(f"[{position}]", products=products)
-        if not isinstance(entry, dict):
-            case.fault = f"expects an object, not {shown(entry)}"
-        elif (label := _label(entry)) is None:
-            case.fault = "has no id; every case needs a number"
-        else:
-            case.id = label
-            number = entry.get("id")
-            case.origin = {
-                "format": "atk",
-                "id": number if isinstance(number, int | str) else None,
-            }
-            ignored.update(
-                key if len(key) < 40 and key.isprintable() else "..."
-                for key in entry
-                if key not in _READ
-            )
-            with case.reading():
-                _read(entry, case, catalog, executors)
-        yield case
+        label = _label(entry) if isinstance(entry, dict) else ""
+        read = partial(_read, entry, catalog)
+        yield ImportedCase(label or f"[{position}]", read, products=products)
 
 
-def _label(entry: Object) -> str | None:
-    """What a case is called: its name, or else its number; None where it has neither."""
+def _label(entry: Object) -> str:
+    """What a case is called: its name, or else its number; empty where it has neither."""
     number, name = entry.get("id"), entry.get("case_name")
     label = name if isinstance(name, str) and name else number
     if not isinstance(label, str | int) or label == "":
-        return None
+        return ""
     printable = isinstance(label, str) and label.isprintable() and len(label) <= 200
     return str(label) if printable else shown(label)
 
 
-def _read(
-    entry: Object,
-    case: ImportedCase,
-    catalog: Catalog,
-    executors: Mapping[str, Mapping[str, str]],
-) -> None:
+def _read(entry: object, catalog: Catalog, case: ImportedCase) -> None:
+    entry = values.of_kind(dict, entry, "an object")
+    if not _label(entry):
+        raise Unreadable("has no id; every case needs a number")
+    case.origin = {"format": "atk", "id": entry.get("id")}
+    case.ignored += [
+        key if len(key) < 40 and key.isprintable() else "..." for key in entry if key not in _READ
+    ]
     if "aclnn_name" not in entry:
         raise Unreadable("aclnn_name is missing; it says which operator is called")
     case.api = names.api(entry["aclnn_name"], catalog)
-    spec = catalog.of(case.api)[0]
-    arguments: dict[str, Any] = {
-        "inputs": entry.get("inputs"),
-        "outputs": entry.get("outputs") or [],
-    }
-    for key, given in arguments.items():
-        if not isinstance(given, list):
-            raise Unreadable(f"{key}: expects a list, not {shown(given)}")
     if expected := entry.get("expected_error_msg"):
         case.notes.append(f"expected_error_msg: {shown(expected, 200)}")
-    free = {"inputs": _free_places(spec, arguments["inputs"]), "outputs": {}}
-    layouts = [
-        _input(f"{key}[{position}]", given, free[key].get(position), spec, case)
-        for key, listed in arguments.items()
-        for position, given in enumerate(listed)
-    ]
-    layout = next(filter(None, reversed(layouts)), None)
-    ours = isinstance(entry.get("aclnn_api_type"), str) and entry["aclnn_api_type"].startswith(OURS)
-    _set_formats(case, {} if ours else executors.get(case.api, {}), layout)
+    inputs, outputs = (_listed(entry, key) for key in ("inputs", "outputs"))
+    spec, layout = catalog.of(case.api)[0], None
+    free = _free_places(spec, inputs)
+    for position, given in enumerate(inputs):
+        with values.about(f"inputs[{position}]"):
+            layout = _argument(given, free.get(position), spec, case) or layout
+    for position, given in enumerate(outputs):
+        with values.about(f"outputs[{position}]"):
+            _argument(given, None, spec, case)
+    ours = str(entry.get("aclnn_api_type")).startswith(OURS)
+    _execute(case, {} if ours else EXECUTORS.get(case.api, {}), layout)
+
+
+def _listed(entry: Object, key: str) -> list[Any]:
+    given = entry.get(key)
+    with values.about(key):
+        return values.of_kind(list, [] if given is None else given, "a list")
 
 
 def _free_places(spec: Spec, inputs: list[object]) -> dict[int, str]:
@@ -144,52 +116,47 @@ def _free_places(spec: Spec, inputs: list[object]) -> dict[int, str]:
     return {place: name for place, name in enumerate(places) if name not in taken}
 
 
-def _input(key: str, given: object, free: str | None, spec: Spec, case: ImportedCase) -> str | None:
+def _argument(given: object, free: str | None, spec: Spec, case: ImportedCase) -> str | None:
     """Take over one argument, an object or a list of objects of one name; of an argument of the
     executor, its format. ``free`` is the parameter that stands in its place.
     """
-    objects: list[Any] = given if isinstance(given, list) else [given]
+    objects = given if isinstance(given, list) else [given]
     if not objects:
         raise Unreadable(
-            f"{key}: an empty list has no name; an empty array cannot be told from a missing one"
+            "an empty list has no name; an empty array cannot be told from a missing one"
         )
-    if not all(isinstance(part, dict) for part in objects):
-        raise Unreadable(f"{key}: expects an object or a list of objects, not {shown(given)}")
+    for part in objects:
+        values.of_kind(dict, part, "an object or a list of objects")
     first = objects[0]
     label = first.get("name")
     if not isinstance(label, str) or not label:
-        raise Unreadable(f"{key}: name is missing")
+        raise Unreadable("name is missing")
     if any(part.get("name") != label for part in objects):
         raise Unreadable(
-            f"{key}: the objects of one list must share one name, not"
+            "the objects of one list must share one name, not"
             f" {shown([part.get('name') for part in objects])}"
         )
     name = names.match(label, spec.parameters)
     if name is None and first.get("dtype") in ("non_param", "torch_dtype"):
-        return _of_executor(label, first, case)
+        return _of_executor(label, first.get("range_values"), case)
     if name is None:
-        tensor = first.get("type") in _KINDS["tensor"]
-        if free is None or tensor != (spec.kinds[free] == "tensor"):
+        if free is None or (first.get("type") in _TENSORS) != (spec.kinds[free] == "tensor"):
             raise Unreadable(
-                f"{key}: {case.api} has no parameter {shown(label)}; it takes"
-                f" {', '.join(spec.parameters)}"
+                f"{case.api} has no parameter {shown(label)}; it takes {', '.join(spec.parameters)}"
             )
         name = free
         case.notes.append(f"{name}: taken from {shown(label)}, which is at its place")
     if name in case.args:
-        raise Unreadable(f"{key}: {name} is there already")
-    try:
-        case.args[name] = _argument(
+        raise Unreadable(f"{name} is there already")
+    with values.about(name):
+        case.args[name] = _plain(
             spec.kinds[name], objects, isinstance(given, list), name, case.notes
         )
-    except Unreadable as reason:
-        raise Unreadable(f"{name}: {reason}") from None
     return None
 
 
-def _of_executor(label: str, given: Object, case: ImportedCase) -> str | None:
+def _of_executor(label: str, value: Any, case: ImportedCase) -> str | None:
     """An argument of the executor, not of the operator: the format of a convolution, or a note."""
-    value = given.get("range_values")
     value = value[0] if isinstance(value, list) and value else value
     if names.plain(label) in ("format", "dataformat") and value is not None:
         return names.layout(value)
@@ -199,14 +166,15 @@ def _of_executor(label: str, given: Object, case: ImportedCase) -> str | None:
     return None
 
 
-def _argument(
-    kind: str, objects: list[Object], in_list: bool, name: str, notes: list[str]
-) -> object:
+def _plain(kind: str, objects: list[Object], in_list: bool, name: str, notes: list[str]) -> object:
+    """What the objects of one argument are in a call."""
     for part in objects:
         sort = part.get("type", "tensor" if kind == "tensor" else "attr")
-        if sort not in _TYPES:
-            raise Unreadable(f"no such type {shown(sort)}; known: {', '.join(_TYPES)}")
-        if (sort in _KINDS["tensor"]) != (kind == "tensor"):
+        if sort not in (*_TENSORS, *_VALUES):
+            raise Unreadable(
+                f"no such type {shown(sort)}; known: {', '.join((*_TENSORS, *_VALUES))}"
+            )
+        if (sort in _TENSORS) != (kind == "tensor"):
             raise Unreadable(f"is of type {sort}, and the parameter is of kind {kind}")
     given = [part.get("range_values") for part in objects]
     if not kind.endswith("_array"):
@@ -225,50 +193,46 @@ def _argument(
 
 def _value(kind: str, value: object, name: str, notes: list[str]) -> object:
     """A scalar: the value itself, or the first of a range."""
-    if isinstance(value, list):
-        if not value:
-            raise Unreadable("range_values is an empty list; expects a value or [lowest, highest]")
+    if isinstance(value, list) and value:
         if len(value) > 1:
             notes.append(f"{name}: the first of the range {shown(value)}")
         value = value[0]
-    if value is None:
-        raise Unreadable(
-            f"range_values is null, and no {kind.removesuffix('_array')} is; write the value"
-        )
-    if isinstance(value, dict | list | str):
+    if value is None or isinstance(value, dict | list | str):
         raise Unreadable(f"range_values {shown(value)}: expects a value or [lowest, highest]")
     return values.argument(kind, value)
 
 
 def _tensor(given: Object, name: str, notes: list[str]) -> Object | None:
-    shape, drawn = given.get("shape"), given.get("range_values")
-    if shape is None:
+    if given.get("shape") is None:
         return None
-    desc: Object = {"shape": shape, "dtype": names.dtype(given.get("dtype"))}
+    desc: Object = {"shape": given["shape"], "dtype": names.dtype(given.get("dtype"))}
     if isinstance(given.get("format"), str):
         desc["format"] = names.layout(given["format"])
-    limits = values.limits(drawn)
-    if limits is not None:
+    drawn = given.get("range_values")
+    drawn = [drawn, drawn] if isinstance(drawn, int | float) else drawn
+    if limits := values.limits(name, drawn, notes):
         desc["range"] = limits
-    elif drawn is not None:
-        notes.append(
-            f"{name}: values {shown(drawn)} are not [lowest, highest]; opgen draws its own"
-        )
     if given.get("outlier_values"):
         notes.append(f"{name}: outlier_values are not carried over")
     return desc
 
 
-def _set_formats(case: ImportedCase, fixed: Mapping[str, str], layout: str | None) -> None:
-    """Formats as ATK's executor of the operator sets them, else that of an argument of the
-    executor; those that both leave open are the page's.
+def _execute(
+    case: ImportedCase, given: Mapping[str, Mapping[str, Any]], layout: str | None
+) -> None:
+    """Make of the tensors what ATK's executor makes of them: what is ``given``, and ``layout`` as
+    the format of the others. A format that both leave open is the page's.
     """
-    for name, value in case.args.items():
-        word = fixed.get(name) or layout
-        if isinstance(value, dict) and "format" not in value and word is not None:
-            value["format"] = word
-            if layout not in (None, word):
-                case.notes.append(
-                    f"{name}: {word}, as ATK's executor sets it whatever the case says; --formats"
-                    " page takes the page's"
-                )
+    for name, desc in case.args.items():
+        if not isinstance(desc, dict):
+            continue
+        said = ({"format": layout} if layout else {}) | desc
+        made = dict(given.get(name, {}))
+        if "shape" in made:
+            made["shape"] = [case.args.get(argument) for argument in made["shape"]]
+        case.notes += [
+            f"{name}: {fact} {shown(value)}, as ATK's executor makes it, not {shown(said[fact])}"
+            for fact, value in made.items()
+            if said.get(fact, value) != value
+        ]
+        case.args[name] = said | made

@@ -24,7 +24,8 @@ from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 
 _FACTS = ("shape", "dtype", "format")
-_UNDEFINED = "UNDEFINED"
+UNDEFINED = "UNDEFINED"
+"""What stands for a dtype or a format that is open."""
 
 
 @dataclass
@@ -54,7 +55,7 @@ class PartialCall:
         desc = self.call.args[name]
         if (name, fact) not in self.open or (desc is None and fact != "shape"):
             return False
-        known = desc if isinstance(desc, TensorDesc) else TensorDesc((), _UNDEFINED, _UNDEFINED)
+        known = desc if isinstance(desc, TensorDesc) else TensorDesc((), UNDEFINED, UNDEFINED)
         args = {**self.call.args, name: replace(known, **{fact: value})}
         self.call = replace(self.call, args=args)
         self.open.discard((name, fact))
@@ -64,7 +65,7 @@ class PartialCall:
     def with_ranks(self) -> Call:
         """The call with tensors of the known ranks where their shapes are open."""
         placed = {
-            name: TensorDesc((1,) * rank, _UNDEFINED, _UNDEFINED)
+            name: TensorDesc((1,) * rank, UNDEFINED, UNDEFINED)
             for name, rank in self.ranks.items()
             if self.call.args[name] is None
         }

@@ -9,30 +9,32 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 from opgen.bundle.write.output import write_errors
 from opgen.model import FileError
 
 MANIFEST = "opgen.json"
-_PLAIN = re.compile(r"(?!.*-[0-9a-f]{12}$)[A-Za-z0-9_.-]{1,120}")
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,120}")
+_DIGEST = re.compile(r"-[0-9a-f]{12}$")
 
 
-def file_name(case: str) -> str:
-    """The name of a case's file or folder: its id where that is plain and ends in no digest, else
-    what is plain of it and a digest.
+def file_name(case: str, distinct: bool = True) -> str:
+    """The name of a case's file or folder: its id where that is plain, else what is plain of it and
+    a digest. ``distinct``: also where it ends like a digest, so that no two cases have one name.
 
-    >>> file_name("pool/1")
-    'pool_1-101a2a9cc845'
+    >>> file_name("pool / 1.")
+    'pool_1-9b0daeb718d8'
     """
-    if _PLAIN.fullmatch(case) and case.strip("."):
+    plain = _PLAIN.fullmatch(case) and case.strip(".")
+    if plain and not (distinct and _DIGEST.search(case)):
         return case
     digest = hashlib.sha256(case.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', case)[:96]}-{digest[:12]}"
+    kept = re.sub(r"[^A-Za-z0-9_.-]+", "_", case).strip("._") or "case"
+    return f"{kept[:96]}-{digest[:12]}"
 
 
 @contextmanager
@@ -45,20 +47,19 @@ def new_folder(path: str | Path, manifest: Mapping[str, object], force: bool) ->
     """
     target = Path(path).resolve()
     check(target, force)
-    made = Path(mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        with write_errors(target):
-            made.chmod(0o755)
-            yield made
-            whole = {**manifest, "entries": sorted({MANIFEST, *_within(made)})}
-            (made / MANIFEST).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-            if target.exists():
-                check(target, force)  # something may have been put there since
-                shutil.rmtree(target)
-            made.rename(target)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
+    with (
+        write_errors(target),
+        TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as hidden,
+    ):
+        made = Path(hidden) / "made"
+        made.mkdir()
+        yield made
+        whole = {**manifest, "entries": sorted({MANIFEST, *_within(made)})}
+        (made / MANIFEST).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+        if target.exists():
+            check(target, force)  # something may have been put there since
+            target.rename(Path(hidden) / "replaced")
+        made.rename(target)
 
 
 def check(target: Path, force: bool) -> None:

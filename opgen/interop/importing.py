@@ -1,6 +1,6 @@
 """What comes of another tool's file: calls, and by name everything that did not become one.
 
-A reader yields an :class:`ImportedCase` per case; :func:`gather` checks it, completes it, and says
+A reader yields an :class:`ImportedCase` per case; :func:`gather` reads it, completes it, and says
 what became of it.
 """
 
@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from opgen.calls.call_json import CallFault, make_call, to_json
-from opgen.interop.completion import PartialCall, complete
+from opgen.interop.completion import UNDEFINED, PartialCall, complete
 from opgen.interop.names import Unreadable
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import Catalog
@@ -22,37 +21,29 @@ LONGEST_REASON = 300
 """Characters of the reason why a case cannot be read, at most."""
 
 
+class LeftOut(Exception):
+    """Why a case that can be read is no call all the same."""
+
+
 @dataclass
 class ImportedCase:
-    """One case as a reader understood it.
+    """One case of a file, and what ``read`` understands of it, which raises :class:`Unreadable` or
+    :class:`LeftOut`.
 
     ``args`` is in the form of a call, without the outputs that the file does not name; a tensor
-    without ``format`` has its format open. ``notes`` say what was chosen or left behind, ``origin``
-    where the case came from. ``skip`` is a reason to leave out a case that can be read, ``fault``
-    why this one cannot.
+    without ``format`` has its format open. ``notes`` say what was chosen or left behind,
+    ``ignored`` are the keys that a call cannot carry, ``origin`` is where the case came from.
     """
 
     id: str
+    read: Callable[[ImportedCase], None]
     line: int | None = None
-    api: str = ""
     products: Sequence[str] = ()
+    api: str = ""
     args: dict[str, object] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
     origin: dict[str, object] = field(default_factory=dict)
-    skip: str = ""
-    fault: str = ""
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Where a part of the case is read: what cannot be becomes its fault."""
-        try:
-            yield
-        except (CallFault, Unreadable) as reason:
-            self.fault = str(reason)
-
-    def problem(self, file: str, reason: str) -> Problem:
-        """A reason, under the name of this case."""
-        return Problem(file, self.line, f"case {self.id}", reason)
 
 
 @dataclass
@@ -64,7 +55,7 @@ class Imported:
     """
 
     file: str
-    ignored: Counter[str]
+    ignored: Counter[str] = field(default_factory=Counter)
     cases: int = 0
     lines: list[str] = field(default_factory=list)
     unreadable: list[Problem] = field(default_factory=list)
@@ -72,55 +63,58 @@ class Imported:
     noted: int = 0
 
 
-def gather(
-    file: str, cases: Iterable[ImportedCase], catalog: Catalog, ignored: Counter[str]
-) -> Imported:
+def gather(file: str, cases: Iterable[ImportedCase], catalog: Catalog) -> Imported:
     """Calls of the cases that can be read, in their order; the others by name, with the reason.
     Raises FileError where there is no case.
     """
-    result = Imported(file, ignored)
-    places: dict[str, str] = {}
+    result = Imported(file)
     calls: dict[str, tuple[ImportedCase, PartialCall]] = {}
     for case in cases:
         result.cases += 1
-        if not (case.skip or case.fault):
-            with case.reading():
-                calls |= _calls(case, catalog, places)
-        if case.skip:
-            result.left_out.append(case.problem(file, case.skip))
-        elif case.fault:
-            result.unreadable.append(case.problem(file, _cut(case.fault)))
+        try:
+            case.read(case)
+            calls |= _calls(case, catalog, calls)
+        except LeftOut as reason:
+            result.left_out.append(_problem(file, case, reason))
+        except (CallFault, Unreadable) as reason:
+            result.unreadable.append(_problem(file, case, reason))
+        result.ignored.update(case.ignored)
     if not result.cases:
         raise FileError.of(file, "", "holds no case")
     for spec in catalog.specs:
         complete(spec, [call for _, call in calls.values() if call.spec is spec])
+    open_cases = {}
     for id, (case, partial) in calls.items():
-        if not partial.unknown:
+        if partial.unknown:
+            open_cases[case.id] = _problem(file, case, partial.unknown)
+        else:
             result.lines.append(_line(id, case, partial))
             result.noted += bool(case.notes)
-        elif not case.fault:
-            case.fault = partial.unknown
-            result.unreadable.append(case.problem(file, case.fault))
+    result.unreadable += open_cases.values()
     return result
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON - 3]}..."
+def _problem(file: str, case: ImportedCase, reason: object) -> Problem:
+    text = str(reason)
+    if len(text) > LONGEST_REASON:
+        text = f"{text[: LONGEST_REASON - 3]}..."
+    return Problem(file, case.line, f"case {case.id}", text)
 
 
 def _calls(
-    case: ImportedCase, catalog: Catalog, places: dict[str, str]
+    case: ImportedCase, catalog: Catalog, known: dict[str, tuple[ImportedCase, PartialCall]]
 ) -> dict[str, tuple[ImportedCase, PartialCall]]:
-    """The calls of a case by their ids, one per product; ``places`` are those of all ids so far."""
+    """The calls of a case by their ids, one per product; none may be ``known``."""
     if not case.products:
         raise Unreadable("names no product; say for which with --product")
     calls = {}
     for product in case.products:
         id = case.id if len(case.products) == 1 else f"{case.id}-{product}"
-        if id in places:
-            raise Unreadable(f"the id {id} stands in {places[id]} already; ids must differ")
+        if id in known:
+            line = known[id][0].line
+            place = f"line {line}" if line else "the file"
+            raise Unreadable(f"the id {id} stands in {place} already; ids must differ")
         calls[id] = case, _partial(case, product, catalog)
-    places |= dict.fromkeys(calls, f"line {case.line}" if case.line else "the file")
     return calls
 
 
@@ -131,16 +125,15 @@ def _partial(case: ImportedCase, product: str, catalog: Catalog) -> PartialCall:
     for name in missing:
         if spec.parameters[name].kind != "output":
             raise Unreadable(f"{name} is missing; {case.api} takes {', '.join(spec.kinds)}")
-    unformatted = [
-        name
-        for name, value in case.args.items()
-        if isinstance(value, dict) and "format" not in value
-    ]
-    args = case.args | dict.fromkeys(missing)
-    args |= {name: {**args[name], "format": "UNDEFINED"} for name in unformatted}  # type: ignore[dict-item]
+    described = {name: desc for name, desc in case.args.items() if isinstance(desc, dict)}
+    args = (
+        dict.fromkeys(spec.kinds)
+        | case.args
+        | {name: {"format": UNDEFINED, **desc} for name, desc in described.items()}
+    )
     partial = PartialCall(spec, make_call(case.api, product, args, {case.api: spec.kinds}))
     partial.lacks(*missing)
-    partial.open |= {(name, "format") for name in unformatted}
+    partial.open |= {(name, "format") for name, desc in described.items() if "format" not in desc}
     return partial
 
 

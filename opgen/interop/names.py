@@ -98,9 +98,15 @@ def layout(word: object) -> str:
     raise Unreadable(f"no such format {shown(word)}{did_you_mean(str(word)[:40], index)}")
 
 
-def soc(known: str) -> str:
-    """The name of a product's SoC."""
-    return str(vocabulary().products[known]["soc"])
+def product(soc: str) -> str:
+    """The product of a SoC by its short name, as series have it, else by its full name; empty where
+    it is none that pages list.
+
+    >>> product("Ascend910"), product("Ascend910B"), product("Ascend910ProB")
+    ('ascend910', 'ascend910b', 'ascend910')
+    """
+    short = {facts["soc"].lower(): name for name, facts in vocabulary().products.items()}
+    return short.get(soc.lower()) or vocabulary().product_of(soc)
 
 
 def api(name: object, catalog: Catalog) -> str:

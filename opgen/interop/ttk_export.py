@@ -14,14 +14,17 @@ import numpy as np
 
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
+from opgen.calls.vocabulary import vocabulary
 from opgen.interop import exporting, names
 from opgen.interop.exporting import Export, spec_of
 from opgen.interop.folder import file_name
 from opgen.interop.npz_export import plain
-from opgen.interop.ttk_import import COLUMNS, LONGEST_NAME
+from opgen.interop.ttk_import import COLUMNS, LONGEST_NAME, TENSORS
 from opgen.spec.spec import Spec
 
 TABLE, DATA = "cases.csv", "manual"
+_ALWAYS = ("shape", "dtype", "format")
+"""Facts of tensors that every row says."""
 
 
 def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Export:
@@ -37,54 +40,35 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
             for case in chosen.cases:
                 spec = spec_of(case)
                 table.writerow(row(case, spec))
-                write_data(folder / DATA / file_name(case.id), case, spec)
+                write_data(folder / DATA / file_name(case.id, distinct=False), case, spec)
     return chosen
 
 
 def _refuse(case: CaseView) -> str:
-    named = case.id.isprintable() and len(case.id) <= LONGEST_NAME
-    return exporting.without_golden(case) or ("" if named else "a table cannot hold its id")
+    if reason := exporting.without_golden(case):
+        return reason
+    if not case.id.isprintable() or len(case.id) > LONGEST_NAME:
+        return "a table cannot hold its id"
+    folder = file_name(case.id, distinct=False)
+    other = folder != case.id and folder in case.bundle.rows
+    return "its folder would be that of another case" if other else ""
 
 
 def row(case: CaseView, spec: Spec) -> dict[str, str]:
     """One line of the table: cells that are Python literals."""
     args, outputs = case.call["args"], {p.name for p in spec.outputs}
-    tensors = {name: args[name] for name, kind in spec.kinds.items() if kind == "tensor"}
-    descs = [desc for desc in tensors.values() if desc is not None]
-    missing = {
-        "shape": None,
-        "dtype": descs[0]["dtype"] if descs else "FLOAT",
-        "format": "ND",
-        "storage_shape": None,
-        "offset": 0,
-        "strides": None,
-    }
-
-    def each(key: str) -> tuple[object, ...]:
-        """A fact of every tensor, lists as tuples."""
-        facts = [(missing if desc is None else desc)[key] for desc in tensors.values()]
-        return tuple(tuple(fact) if isinstance(fact, list) else fact for fact in facts)
-
+    tensors = {name: args[name] or {} for name, kind in spec.kinds.items() if kind == "tensor"}
     cells: dict[str, object] = {
-        "tensor_view_shapes": each("shape"),
-        "tensor_dtypes": tuple(names.numpy_word(str(word)) for word in each("dtype")),
-        "tensor_formats": each("format"),
         "output_tensor_indexes": tuple(i for i, name in enumerate(tensors) if name in outputs),
         "attributes": {name: value for name, value in args.items() if name not in tensors},
-        "soc_series": (names.soc(case.product),),
+        "soc_series": (vocabulary().products[case.product]["soc"],),
     }
-    if any(
-        desc["strides"] is not None or desc["offset"] or desc["storage_shape"] is not None
-        for desc in descs
-    ):
-        cells["tensor_storage_shapes"] = each("storage_shape")
-        cells["tensor_view_offsets"] = each("offset")
-        cells["tensor_view_strides"] = each("strides")
-    if any("range" in desc for desc in descs):
-        drawn = (desc for name, desc in tensors.items() if name not in outputs)
-        cells["input_data_ranges"] = tuple(
-            tuple(desc["range"]) if desc and "range" in desc else None for desc in drawn
-        )
+    for column, (fact, blank) in TENSORS.items():
+        said = [desc.get(fact, blank) for desc in tensors.values()]
+        if fact == "dtype":
+            said = list(map(names.numpy_word, said))
+        if fact in _ALWAYS or any(one != blank for one in said):
+            cells[column] = tuple(tuple(one) if isinstance(one, list) else one for one in said)
     text = {
         "testcase_name": case.id,
         "api_name": case.op,

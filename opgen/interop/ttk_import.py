@@ -11,13 +11,14 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from opgen.calls.vocabulary import known_products, vocabulary
+from opgen.calls.vocabulary import known_products
 from opgen.files.yamlfile import did_you_mean
 from opgen.interop import names, ttk_kernels, values
-from opgen.interop.importing import Imported, ImportedCase, gather
+from opgen.interop.importing import Imported, ImportedCase, LeftOut, gather
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import Catalog
@@ -54,6 +55,21 @@ COLUMNS = (
 )
 """The columns of the aclnn mode, in their order."""
 NEEDED = ("testcase_name", "api_name", "tensor_view_shapes", "tensor_dtypes")
+TENSORS: Mapping[str, tuple[str, Any]] = {
+    "tensor_view_shapes": ("shape", None),
+    "tensor_dtypes": ("dtype", "FLOAT"),
+    "tensor_formats": ("format", "ND"),
+    "tensor_storage_shapes": ("storage_shape", None),
+    "tensor_view_offsets": ("offset", 0),
+    "tensor_view_strides": ("strides", None),
+    "input_data_ranges": ("range", (None, None)),
+}
+"""Column with an item per tensor -> the fact of a tensor that it says, and what stands there for a
+tensor of which there is nothing to say."""
+_FOR_ALL = ("tensor_dtypes", "tensor_formats")
+"""Columns whose only item is that of all tensors."""
+_SHORT = ("tensor_formats", "input_data_ranges")
+"""Columns in which the last tensors may be left out."""
 LONGEST_NAME = 200
 """Characters of a case's name that a table can hold."""
 _READ = {
@@ -63,14 +79,8 @@ _READ = {
     "is_enabled",
     "soc_series",
     "attributes",
-    "tensor_view_shapes",
-    "tensor_dtypes",
-    "tensor_formats",
-    "tensor_storage_shapes",
-    "tensor_view_offsets",
-    "tensor_view_strides",
     "output_tensor_indexes",
-    "input_data_ranges",
+    *TENSORS,
     *ttk_kernels.COLUMNS,
 }
 
@@ -83,11 +93,9 @@ def read(path: str | Path, catalog: Catalog, products: Sequence[str]) -> Importe
 
     ``products`` overrule the file's ``soc_series``.
     """
-    products, file = known_products(products), str(path)
+    file, products = str(path), known_products(products)
     reader = csv.reader(io.StringIO(values.text_of(path), newline=""), strict=True)
-    ignored: Counter[str] = Counter()
-    header = _header(file, reader)
-    return gather(file, _cases(reader, header, catalog, products, ignored), catalog, ignored)
+    return gather(file, _cases(reader, _header(file, reader), catalog, products), catalog)
 
 
 def _header(file: str, reader: Iterator[list[str]]) -> list[str]:
@@ -96,95 +104,88 @@ def _header(file: str, reader: Iterator[list[str]]) -> list[str]:
     except csv.Error as error:
         raise FileError.of(file, "", f"is not CSV: {error}", 1) from None
     needed = ttk_kernels.NEEDED if "op_name" in header and "api_name" not in header else NEEDED
-    problems = [
-        Problem(
-            file,
-            1,
-            name,
-            f"the column is missing{did_you_mean(name, header)}; a first line names the columns",
-        )
+    faults = {
+        name: f"the column is missing{did_you_mean(name, header)}; a first line names the columns"
         for name in needed
         if name not in header
-    ]
-    problems += [
-        Problem(file, 1, name, "appears twice among the columns")
+    }
+    faults |= {
+        name: "appears twice among the columns"
         for name, times in Counter(header).items()
         if name and times > 1
-    ]
-    if problems:
-        raise FileError(problems)
+    }
+    if faults:
+        raise FileError([Problem(file, 1, name, fault) for name, fault in faults.items()])
     return header
 
 
 def _cases(
-    reader: Any,
-    header: list[str],
-    catalog: Catalog,
-    products: Sequence[str],
-    ignored: Counter[str],
+    reader: Any, header: list[str], catalog: Catalog, products: Sequence[str]
 ) -> Iterator[ImportedCase]:
-    """A case per row; one that is no CSV, or has cells for no column, is a faulty one."""
+    """A case per row; what is no CSV is one that cannot be read."""
     while True:
-        line = reader.line_num + 1
+        line, cells, fault = reader.line_num + 1, [], ""
         try:
             cells = [cell.strip() for cell in next(reader)]
         except StopIteration:
             return
         except csv.Error as error:
-            yield ImportedCase(f"line {line}", line, fault=f"is not CSV: {error}")
-            continue
-        if not any(cells):
-            continue
-        row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
-        name = row.get("testcase_name", "")
-        named = 0 < len(name) <= LONGEST_NAME and name.isprintable()
-        case = ImportedCase(name if named else f"line {line}", line)
-        if len(cells) > len(header) or len(cells) < len(header) and len(cells) < len(NEEDED):
-            case.fault = (
-                f"has {len(cells)} cells and the header {len(header)}; quote cells that hold a"
-                " comma"
-            )
-        elif not named:
-            case.fault = (
-                f"testcase_name {shown(name)}: expects a name of 1 to {LONGEST_NAME} printable"
-                " characters"
-            )
-        else:
-            ignored.update(key for key, cell in row.items() if cell and key and key not in _READ)
-            with case.reading():
-                _read(row, case, catalog, products)
-        yield case
+            fault = f"is not CSV: {error}"
+        if any(cells) or fault:
+            row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
+            if len(cells) > len(header) or len(cells) < min(len(header), len(NEEDED)):
+                fault = fault or (
+                    f"has {len(cells)} cells and the header {len(header)}; quote cells that hold a"
+                    " comma"
+                )
+            read = partial(_read, row, fault, catalog)
+            name = row["testcase_name"]
+            yield ImportedCase(name if _is_name(name) else f"line {line}", read, line, products)
 
 
-def _read(row: Row, case: ImportedCase, catalog: Catalog, products: Sequence[str]) -> None:
+def _is_name(name: str) -> bool:
+    return 0 < len(name) <= LONGEST_NAME and name.isprintable()
+
+
+def _read(row: Row, fault: str, catalog: Catalog, case: ImportedCase) -> None:
+    if fault:
+        raise Unreadable(fault)
+    if not _is_name(row["testcase_name"]):
+        raise Unreadable(
+            f"testcase_name {shown(row['testcase_name'])}: expects a name of 1 to {LONGEST_NAME}"
+            " printable characters"
+        )
     mode = "aclnn" if "api_name" in row else "kernel"
     case.origin = {"format": "ttk", "line": case.line, "mode": mode}
+    case.ignored += [key for key, cell in row.items() if cell and key and key not in _READ]
     if row.get("is_enabled", "").lower() in ("false", "0", "no"):
-        case.skip = f"is_enabled is {row['is_enabled']}"
-        return
+        raise LeftOut(f"is_enabled is {row['is_enabled']}")
     if mode == "aclnn":
         _aclnn(row, case, catalog)
     else:
         ttk_kernels.read(row, case, catalog)
-    case.products = products or _products(row)
+    case.products = case.products or _products(row, case)
 
 
-def _products(row: Row) -> list[str]:
+def _products(row: Row, case: ImportedCase) -> list[str]:
     """Products of ``soc_series``: those that it names; a name with a minus takes one away."""
-    if not row.get("soc_series"):
-        return []
-    series = values.cell(row, "soc_series")
-    series = [series] if isinstance(series, str) else series
-    if not isinstance(series, list | tuple) or not all(isinstance(soc, str) for soc in series):
+    series = values.items(row, "soc_series")
+    if not all(isinstance(soc, str) for soc in series):
         raise Unreadable(f"soc_series: expects names, not {shown(series)}")
-    product_of = vocabulary().product_of
-    refused = {product_of(soc[1:].strip()) for soc in series if soc.startswith("-")}
-    wanted = [product_of(soc.strip()) for soc in series if not soc.startswith("-")]
-    known = [product for product in dict.fromkeys(wanted) if product and product not in refused]
-    if not known:
+    refused = {names.product(soc[1:].strip()) for soc in series if soc.startswith("-")}
+    wanted = {soc: names.product(soc.strip()) for soc in series if not soc.startswith("-")}
+    known = [
+        product for product in dict.fromkeys(wanted.values()) if product and product not in refused
+    ]
+    if series and not known:
         raise Unreadable(
             f"soc_series {shown(series)} names no known product; say for which with --product"
         )
+    case.notes += [
+        f"soc_series: {shown(soc)} is of no known product"
+        for soc, product in wanted.items()
+        if not product
+    ]
     return known
 
 
@@ -193,122 +194,72 @@ def _aclnn(row: Row, case: ImportedCase, catalog: Catalog) -> None:
     spec = catalog.of(case.api)[0]
     tensors = [p.name for p in spec.parameters.values() if p.is_tensor]
     outputs = [p.name for p in spec.outputs]
-    shapes = values.cell(row, "tensor_view_shapes")
-    if not isinstance(shapes, list | tuple):
-        raise Unreadable(f"tensor_view_shapes: expects a tuple of shapes, not {shown(shapes)}")
-    inputs = [name for name in tensors if name not in outputs]
-    if len(shapes) == len(inputs) < len(tensors):
+    count = len(values.items(row, "tensor_view_shapes"))
+    if count == len(tensors) - len(outputs):
         case.notes.append(f"{', '.join(outputs)}: not in the file; made from the page")
-        tensors = inputs
-    elif len(shapes) != len(tensors):
+        tensors = [name for name in tensors if name not in outputs]
+    elif count != len(tensors):
         raise Unreadable(
-            f"tensor_view_shapes: {len(shapes)} tensors; {case.api} has {len(tensors)}:"
+            f"tensor_view_shapes: {count} tensors; {case.api} has {len(tensors)}:"
             f" {', '.join(tensors)}"
         )
     _check_outputs(row, tensors, outputs)
-    facts = [_per_tensor(row, column, tensors) for column in _FACTS]
-    for name, shape, *of_tensor in zip(tensors, shapes, *facts, strict=True):
-        case.args[name] = None if shape is None else _tensor(name, shape, *of_tensor)
-    _ranges(row, inputs, case)
+    facts = {fact: _per_tensor(row, column, tensors) for column, (fact, _) in TENSORS.items()}
+    for name, *of_tensor in zip(tensors, *facts.values(), strict=True):
+        with values.about(name):
+            case.args[name] = _tensor(name, dict(zip(facts, of_tensor, strict=True)), case.notes)
     _attributes(row, spec, case)
-
-
-_FACTS = (
-    "tensor_dtypes",
-    "tensor_formats",
-    "tensor_view_strides",
-    "tensor_view_offsets",
-    "tensor_storage_shapes",
-)
-
-
-def _per_tensor(row: Row, column: str, tensors: Sequence[str]) -> Sequence[object]:
-    """One fact per tensor; one alone of dtypes or formats stands for all."""
-    value = values.cell(row, column)
-    if value is None and column == "tensor_dtypes":
-        raise Unreadable("tensor_dtypes: is empty; expects a dtype per tensor")
-    if value is None or (value == () and column != "tensor_dtypes"):
-        return [None] * len(tensors)
-    value = (value,) if isinstance(value, str) else value
-    if isinstance(value, list | tuple):
-        if len(value) == 1 and column in ("tensor_dtypes", "tensor_formats"):
-            return list(value) * len(tensors)
-        if len(value) == len(tensors):
-            return value
-    raise Unreadable(f"{column}: {shown(value)}: expects one for each of {', '.join(tensors)}")
-
-
-def _tensor(
-    name: str, shape: object, dtype: object, format: object, *layout: object
-) -> dict[str, object]:
-    """A tensor as a call has it; ``layout``: strides, offset, extents of the storage."""
-    shape, strides, offset, storage = map(values.listed, (shape, *layout))
-    try:
-        desc = {
-            "shape": shape,
-            "dtype": names.dtype(dtype),
-            "format": "ND" if format is None else names.layout(format),
-        }
-    except Unreadable as reason:
-        raise Unreadable(f"{name}: {reason}") from None
-    if strides is None and not offset and storage in (None, shape):
-        return desc
-    return desc | {"strides": strides, "offset": offset or 0, "storage_shape": storage}
 
 
 def _check_outputs(row: Row, tensors: list[str], outputs: list[str]) -> None:
     """``output_tensor_indexes`` must mean what the page calls outputs."""
-    indexes = values.cell(row, "output_tensor_indexes")
+    indexes = values.items(row, "output_tensor_indexes")
     places = [i for i, name in enumerate(tensors) if name in outputs]
-    listed = [indexes] if isinstance(indexes, int) else indexes
-    if listed and (not isinstance(listed, list | tuple) or sorted(listed, key=str) != places):
+    if indexes and sorted(indexes, key=str) != places:
         raise Unreadable(
             f"output_tensor_indexes: {shown(indexes)}; the outputs {', '.join(outputs)} stand at"
             f" {places}"
         )
 
 
-def _ranges(row: Row, inputs: Sequence[str], case: ImportedCase) -> None:
-    """``input_data_ranges``: one per input tensor, or one for all."""
-    ranges = values.cell(row, "input_data_ranges")
-    if not ranges:
-        return
-    if not isinstance(ranges, list | tuple):
-        raise Unreadable(
-            f"input_data_ranges: expects (lowest, highest) per input, not {shown(ranges)}"
-        )
-    pairs = [ranges] if values.limits(ranges) is not None else list(ranges)
-    if len(pairs) not in (1, len(inputs)):
-        raise Unreadable(
-            f"input_data_ranges: {len(pairs)} ranges for the inputs {', '.join(inputs)}"
-        )
-    for name, pair in zip(inputs, pairs * len(inputs) if len(pairs) == 1 else pairs, strict=False):
-        desc, limits = case.args.get(name), values.limits(pair)
-        if not isinstance(desc, dict) or pair is None:
-            continue
-        if limits is None:
-            case.notes.append(
-                f"{name}: values {shown(pair)} are not (lowest, highest); opgen draws its own"
-            )
-            continue
-        desc["range"] = limits
-        if isinstance(pair, list | tuple) and len(pair) > 2:
-            case.notes.append(
-                f"{name}: the values {shown(pair[2:])} that must appear are not carried over"
-            )
+def _per_tensor(row: Row, column: str, tensors: Sequence[str]) -> list[Any]:
+    """A fact of every tensor; None where the row says nothing."""
+    facts = values.items(row, column)
+    if len(facts) == 1 and column in _FOR_ALL:
+        return facts * len(tensors)
+    if column in _SHORT or (not facts and column != "tensor_dtypes"):
+        facts += [None] * (len(tensors) - len(facts))
+    if len(facts) != len(tensors):
+        raise Unreadable(f"{column}: {shown(facts)}: expects one for each of {', '.join(tensors)}")
+    return facts
+
+
+def _tensor(name: str, facts: dict[str, Any], notes: list[str]) -> dict[str, object] | None:
+    """A tensor as a call has it, or a null pointer."""
+    if facts["shape"] is None:
+        return None
+    desc = facts | {
+        "dtype": names.dtype(facts["dtype"]),
+        "format": names.layout(facts["format"] or "ND"),
+        "range": values.limits(name, facts["range"], notes),
+    }
+    plain = facts["strides"] is None and not facts["offset"]
+    if plain and facts["storage_shape"] == facts["shape"]:
+        desc["storage_shape"] = None
+    return desc
 
 
 def _attributes(row: Row, spec: Spec, case: ImportedCase) -> None:
     kinds = {name: kind for name, kind in spec.kinds.items() if kind != "tensor"}
     for key, value in values.attributes(row).items():
-        name = names.match(key, kinds) if isinstance(key, str) else None
+        name = names.match(key, kinds)
         if name is None:
             raise Unreadable(
                 f"attributes: {spec.api} has no {shown(key)}; it takes {', '.join(kinds)}"
             )
         if name in case.args:
             raise Unreadable(f"attributes: {name} is there already")
-        case.args[name] = values.argument(kinds[name], values.listed(value))
+        case.args[name] = values.argument(kinds[name], value)
     missing = [name for name in kinds if name not in case.args]
     if missing:
         raise Unreadable(f"attributes: {', '.join(missing)} missing; a null array is None")

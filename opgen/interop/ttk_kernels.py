@@ -1,8 +1,8 @@
 """TTK's kernel mode: rows that test one kernel of the operator level, read for their shapes only.
 
 A kernel has its own inputs, attributes and layouts. :data:`KERNELS` says in which places those of
-an aclnn call stand; what a kernel does not know (``cubeMathType``) is chosen and noted. A kernel
-that is not listed, and a row whose extents do not fit, is named.
+an aclnn call stand; what a kernel does not know is chosen and noted. A kernel that is not listed,
+and a row whose extents do not fit, is named.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ COLUMNS = (
     "output_formats",
 )
 NEEDED = ("testcase_name", "op_name", "input_dtypes", "attributes")
-
+HF32 = 3
+"""The cubeMathType of ``enable_hf32``."""
 
 Arguments: TypeAlias = dict[str, Any]
 """Arguments of a call, or the facts of one, as JSON has them."""
@@ -45,47 +46,67 @@ class KernelRow:
     shapes: Mapping[str, list[list[int] | None]]
     formats: Mapping[str, list[str]]
     dtypes: list[str]
-    attributes: Mapping[object, object]
+    attributes: Mapping[str, Any]
 
-    def shape(self, side: str, place: int) -> list[int] | None:
-        """The extents of an ``input`` or ``output``."""
-        return self.shapes[side][place] if place < len(self.shapes[side]) else None
-
-    def tensor(self, side: str, place: int, axes: str) -> Arguments:
-        """A tensor as a call has it: its extents in the order of ``axes``; those of other axes must
-        be 1.
+    def tensor(self, side: str, place: int, axes: str = "") -> Arguments:
+        """An ``input`` or ``output`` as a call has it: its extents in the order of ``axes``, where
+        those of other axes must be 1; without ``axes`` as they are.
         """
-        shape = self.shape(side, place)
+        shapes = self.shapes[side]
+        shape = shapes[place] if place < len(shapes) else None
         if shape is None:
             raise Unreadable(f"{side}_ori_shapes: tensor {place} is missing")
         return {
-            "shape": pick(shape, self.formats[side][place], axes),
+            "shape": pick(shape, self.formats[side][place], axes) if axes else shape,
             "dtype": names.dtype(self.dtypes[min(place, len(self.dtypes) - 1)]),
-            "format": axes,
+            "format": axes or "ND",
         }
 
     def attribute(self, key: str, default: object = ...) -> Any:
         """An attribute of the row, or what it is where it is left out."""
         if key not in self.attributes and default is ...:
             raise Unreadable(f"attributes: {key} is missing")
-        return values.listed(self.attributes.get(key, default))
+        return self.attributes.get(key, default)
 
     def per_axis(self, key: str, axes: str, letters: str) -> list[int]:
         """An attribute per axis; ``letters`` are those that it is written for, or the spatial ones
-        among them.
+        among them, of which those that are not among ``axes`` must be 1.
         """
         value = self.attribute(key)
         value = [value] if isinstance(value, int) else value
-        if not isinstance(value, list):
-            raise Unreadable(f"attributes: {key} {shown(value)} is not a list of whole numbers")
-        if len(value) == 1:
-            value = value * len(letters)
         spatial = [letter for letter in letters if letter in "DHW"]
-        named = dict(zip(spatial if len(value) == len(spatial) else letters, value, strict=False))
-        others = [axis for axis in spatial if axis not in axes and named.get(axis, 1) != 1]
-        if others or not set(axes) <= set(named):
-            raise Unreadable(f"attributes: {key} {shown(value)} does not fit the axes {axes}")
-        return [named[axis] for axis in axes]
+        written = spatial if len(_whole(key, value)) == len(spatial) else list(letters)
+        return _by_axis(key, value * len(written) if len(value) == 1 else value, written, axes, 1)
+
+    def pads(self, axes: str, letters: str, default: object = ...) -> list[int]:
+        """Padding per axis, which is written once, or at begin and end alike; that of other spatial
+        axes must be 0.
+        """
+        pads = _whole("pads", self.attribute("pads", default))
+        spatial = [letter for letter in letters if letter in "DHW"]
+        begin, end = (pads[::2], pads[1::2]) if len(pads) == 2 * len(spatial) else (pads, pads)
+        if begin != end:
+            raise Unreadable(
+                f"attributes: pads {shown(pads)} differ at begin and end; a call pads both alike"
+            )
+        return _by_axis("pads", begin, spatial, axes, 0)
+
+
+def _whole(key: str, value: object) -> list[int]:
+    if not isinstance(value, list) or not all(type(number) is int for number in value):
+        raise Unreadable(f"attributes: {key} {shown(value)} is not a list of whole numbers")
+    return value
+
+
+def _by_axis(
+    key: str, numbers: list[int], letters: Sequence[str], axes: str, neutral: int
+) -> list[int]:
+    """Numbers of letters in the order of ``axes``; the other spatial ones must be neutral."""
+    named = dict(zip(letters, numbers, strict=False))
+    others = {named[letter] for letter in named if letter in "DHW" and letter not in axes}
+    if len(numbers) != len(letters) or others - {neutral} or not set(axes) <= set(named):
+        raise Unreadable(f"attributes: {key} {shown(numbers)} does not fit the axes {axes}")
+    return [named[axis] for axis in axes]
 
 
 Place: TypeAlias = Callable[[KernelRow], Arguments]
@@ -117,37 +138,26 @@ def read(row: Mapping[str, str], case: ImportedCase, catalog: Catalog) -> None:
 
 
 def _kernel_row(row: Mapping[str, str]) -> KernelRow:
-    attributes = values.attributes(row)
-    shapes = {side: _cells(row, f"{side}_ori_shapes", f"{side}_shapes") for side in _SIDES}
-    for side, of_side in shapes.items():
-        for shape in of_side:
+    shapes, formats = {}, {}
+    for side in ("input", "output"):
+        shapes[side] = _first(row, f"{side}_ori_shapes", f"{side}_shapes")
+        for shape in shapes[side]:
             if shape is not None and not (
-                isinstance(shape, list | tuple) and all(type(extent) is int for extent in shape)
+                isinstance(shape, list) and all(type(extent) is int for extent in shape)
             ):
                 raise Unreadable(f"{side}_ori_shapes: {shown(shape)} is not a shape")
+        words = _first(row, f"{side}_ori_formats", f"{side}_formats")
+        formats[side] = [*_spread(words, len(shapes[side])), *["ND"] * len(shapes[side])]
     count = len(shapes["input"])
-    dtypes = _spread(_cells(row, "input_dtypes"), count)
+    dtypes = _spread(values.items(row, "input_dtypes"), count)
     if len(dtypes) < count:
         raise Unreadable(f"input_dtypes: {len(dtypes)} for {count} inputs")
-    formats = {}
-    for side in _SIDES:
-        words = _spread(_cells(row, f"{side}_ori_formats", f"{side}_formats"), len(shapes[side]))
-        formats[side] = words + ["ND"] * (len(shapes[side]) - len(words))
-    listed = {side: values.listed(of_side) for side, of_side in shapes.items()}
-    return KernelRow(listed, formats, dtypes, attributes)
+    return KernelRow(shapes, formats, dtypes, values.attributes(row))
 
 
-_SIDES = ("input", "output")
-
-
-def _cells(row: Mapping[str, str], *columns: str) -> list[Any]:
+def _first(row: Mapping[str, str], *columns: str) -> list[Any]:
     """The items of the first of some columns that is filled."""
-    filled = next((column for column in columns if row.get(column)), "")
-    value = values.cell(row, filled) if filled else ()
-    value = (value,) if isinstance(value, str) else value
-    if not isinstance(value, list | tuple):
-        raise Unreadable(f"{filled}: expects a tuple, not {shown(value)}")
-    return list(value)
+    return values.items(row, next((column for column in columns if row.get(column)), columns[0]))
 
 
 def _spread(words: list[object], count: int) -> list[str]:
@@ -180,50 +190,57 @@ def pick(extents: Sequence[int], letters: str, axes: str) -> list[int]:
 
 def _group_norm(kernel: KernelRow) -> Arguments:
     """dy, mean, rstd, x, gamma -> dx, dgamma, dbeta."""
-    args: Arguments = {}
-    for place, name in enumerate(("gradOut", "mean", "rstd", "input", "gamma")):
-        shape = kernel.shape("input", place)
-        args[name] = (
-            None
-            if shape is None
-            else {"shape": shape, "dtype": names.dtype(kernel.dtypes[place]), "format": "ND"}
-        )
-    shape = kernel.shape("input", 3) or []
+    order = ("gradOut", "mean", "rstd", "input", "gamma")
+    args: Arguments = {
+        name: kernel.tensor("input", place)
+        for place, name in enumerate(order[: len(kernel.shapes["input"])])
+        if kernel.shapes["input"][place] is not None
+    }
+    shape = args["input"]["shape"] if "input" in args else []
     if len(shape) < 2:
         raise Unreadable(f"input_ori_shapes: {shown(shape)} has no N and C")
-    return args | {
-        "N": shape[0],
-        "C": shape[1],
-        "HxW": prod(shape[2:]),
-        "group": kernel.attribute("num_groups"),
-        "outputMask": [
-            bool(kernel.attribute(f"{name}_is_require", True)) for name in ("dx", "dgamma", "dbeta")
-        ],
-    }
+    return (
+        dict.fromkeys(order)
+        | args
+        | {
+            "N": shape[0],
+            "C": shape[1],
+            "HxW": prod(shape[2:]),
+            "group": kernel.attribute("num_groups"),
+            "outputMask": [
+                bool(kernel.attribute(f"{name}_is_require", True))
+                for name in ("dx", "dgamma", "dbeta")
+            ],
+        }
+    )
 
 
-def _avg_pool(axes: str, **more: object) -> Place:
-    """orig_input_shape, grads -> output; of three axes, or of two where the first is 1."""
+def _avg_pool(axes: str, layout: str, **more: object) -> Place:
+    """orig_input_shape, grads -> output; ``layout`` where the row names none. A kernel of three axes
+    is one of two where the first is 1.
+    """
 
     def place(kernel: KernelRow) -> Arguments:
-        letters = str(kernel.attribute("data_format", "NDHWC"))
+        letters = str(kernel.attribute("data_format", layout))
         grad = kernel.tensor("input", 1, f"NC{axes}")
         image = kernel.tensor("output", 0, f"NC{axes}") | {"dtype": grad["dtype"]}
-        pads, pairs = kernel.attribute("pads"), 2 * len(axes)
-        ours = pads[-pairs:] if isinstance(pads, list) else []
-        if len(ours) != pairs or ours[::2] != ours[1::2] or any(pads[:-pairs]):
-            raise Unreadable(
-                f"attributes: pads {shown(pads)} are none of an average pooling of {len(axes)}"
-                " axes, alike at begin and end"
-            )
+        size, stride = (kernel.per_axis(key, axes, letters) for key in ("ksize", "strides"))
+        mode = kernel.attribute("padding_mode", kernel.attribute("padding", "CALCULATED"))
+        if mode == "CALCULATED":
+            padding = kernel.pads(axes, letters)
+        elif mode == "VALID":
+            padding = [0] * len(axes)
+        else:
+            raise Unreadable(f"attributes: padding {shown(mode)} is not said in numbers")
+        within = not kernel.attribute("exclusive", "D" not in letters)
         return {
             "gradOutput": grad,
             "self": image,
-            "kernelSize": kernel.per_axis("ksize", axes, letters),
-            "stride": kernel.per_axis("strides", axes, letters),
-            "padding": ours[::2],
+            "kernelSize": size,
+            "stride": stride,
+            "padding": padding,
             "ceilMode": bool(kernel.attribute("ceil_mode", False)),
-            "countIncludePad": bool(kernel.attribute("count_include_pad", True)),
+            "countIncludePad": bool(kernel.attribute("count_include_pad", within)),
             "divisorOverride": kernel.attribute("divisor_override", 0),
             "gradInput": dict(image),
             **more,
@@ -247,24 +264,47 @@ def _convolution(axes: str, output: str) -> Place:
             for name, where in places.items()
         }
         letters = str(kernel.attribute("data_format", f"NC{axes}"))
-        pads = kernel.attribute("pads")
-        if not isinstance(pads, list) or len(pads) != 2 * len(axes) or pads[::2] != pads[1::2]:
-            raise Unreadable(
-                f"attributes: pads {shown(pads)} differ at begin and end; a call of {len(axes)}"
-                " axes pads both alike"
-            )
         return {
             "gradOutput": grad,
             **tensors,
             "biasSizes": [grad["shape"][1]],
             "stride": kernel.per_axis("strides", axes, letters),
-            "padding": pads[::2],
+            "padding": kernel.pads(axes, letters),
             "dilation": kernel.per_axis("dilations", axes, letters),
             "transposed": False,
             "outputPadding": [0] * len(axes),
             "groups": kernel.attribute("groups", 1),
             "outputMask": [output == "gradInput", output == "gradWeight", False],
-            "cubeMathType": 0,
+            "cubeMathType": HF32 if kernel.attribute("enable_hf32", False) else 0,
+        }
+
+    return place
+
+
+def _reflection_pad(axes: int) -> Place:
+    """x, paddings -> y. The paddings of each axis follow each other, the first axis first; a call
+    has those of the last ``axes``, the last first.
+    """
+
+    def place(kernel: KernelRow) -> Arguments:
+        grad, image = kernel.tensor("input", 0), kernel.tensor("output", 0)
+        mode, paddings = kernel.attribute("mode", "reflect"), kernel.attribute("paddings")
+        if mode != "reflect" or not kernel.attribute("paddings_contiguous", True):
+            raise Unreadable(f"attributes: mode {shown(mode)} or paddings that are not contiguous")
+        others, rank = _whole("paddings", paddings)[: -2 * axes], len(grad["shape"])
+        if len(paddings) != 2 * rank or rank - axes not in (1, 2) or any(others):
+            raise Unreadable(
+                f"attributes: paddings {shown(paddings)} are none of the last {axes} of {rank} axes"
+            )
+        return {
+            "gradOutput": grad,
+            "self": image,
+            "padding": [
+                paddings[2 * axis + end]
+                for axis in range(rank - 1, rank - 1 - axes, -1)
+                for end in (0, 1)
+            ],
+            "gradInput": dict(image),
         }
 
     return place
@@ -272,14 +312,20 @@ def _convolution(axes: str, output: str) -> Place:
 
 KERNELS: Mapping[str, Mapping[str, Place]] = {
     "groupnormgrad": {"group_norm_backward": _group_norm},
+    "avgpoolgrad": {"avg_pool2d_backward": _avg_pool("HW", "NHWC", cubeMathType=0)},
+    "avgpoolv2grad": {"avg_pool2d_backward": _avg_pool("HW", "NCHW", cubeMathType=0)},
     "avgpool3dgrad": {
-        "avg_pool2d_backward": _avg_pool("HW", cubeMathType=0),
-        "avg_pool3d_backward": _avg_pool("DHW"),
+        "avg_pool2d_backward": _avg_pool("HW", "NDHWC", cubeMathType=0),
+        "avg_pool3d_backward": _avg_pool("DHW", "NDHWC"),
     },
     "conv2dbackpropinput": {"convolution_backward": _convolution("HW", "gradInput")},
     "conv2dbackpropfilter": {"convolution_backward": _convolution("HW", "gradWeight")},
     "conv3dbackpropinput": {"convolution_backward": _convolution("DHW", "gradInput")},
     "conv3dbackpropfilter": {"convolution_backward": _convolution("DHW", "gradWeight")},
+    "padv3grad": {
+        "reflection_pad2d_backward": _reflection_pad(2),
+        "reflection_pad1d_backward": _reflection_pad(1),
+    },
 }
 """Name of a kernel, without underscores and version -> operator, and where a call's arguments
 stand; the first that fits is it."""

@@ -10,10 +10,11 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from opgen.files.textfile import read_text
 from opgen.interop.names import Unreadable, shown
@@ -23,6 +24,7 @@ MOST_CELL = 1 << 16
 """Characters of a cell, at most."""
 MOST_NESTED = 32
 """Brackets within each other, at most."""
+T = TypeVar("T")
 
 
 def text_of(path: str | Path) -> str:
@@ -45,12 +47,11 @@ def json_document(path: str | Path) -> object:
     raise FileError.of(str(path), "", reason, line)
 
 
-def literal(cell: str) -> object:
-    """The Python literal in a cell: numbers, strings, True, False, None, tuples, lists, dicts;
-    raises :class:`Unreadable`.
+def literal(cell: str) -> Any:
+    """The Python literal in a cell, as JSON has it: tuples are lists; raises :class:`Unreadable`.
 
     >>> literal("((2, 3), None)")
-    ((2, 3), None)
+    [[2, 3], None]
     """
     text = cell.strip()
     if len(text) > MOST_CELL:
@@ -64,10 +65,7 @@ def literal(cell: str) -> object:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value: object = ast.literal_eval(text)
-        # A hexadecimal number may have more digits than Python prints; no message could show it.
-        repr(value)
-        return value
+            return json.loads(json.dumps(ast.literal_eval(text)))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise Unreadable(
             f"is not a Python literal: {shown(text)}; expects numbers, strings, None and tuples of"
@@ -75,23 +73,33 @@ def literal(cell: str) -> object:
         ) from None
 
 
-def cell(row: Mapping[str, str], column: str) -> object:
-    """The literal in a cell of a row; None for an empty one, and for one that is not there."""
-    if not row.get(column):
-        return None
-    try:
-        return literal(row[column])
-    except Unreadable as reason:
-        raise Unreadable(f"{column}: {reason}") from None
+def items(row: Mapping[str, str], column: str) -> list[Any]:
+    """The items in a cell of a row, none of an empty one; a value that is no list is one item."""
+    with about(column):
+        value = literal(row.get(column) or "()")
+    return value if isinstance(value, list) else [value]
 
 
-def attributes(row: Mapping[str, str]) -> Mapping[object, object]:
+def attributes(row: Mapping[str, str]) -> dict[str, Any]:
     """The dictionary in the cell ``attributes`` of a row."""
-    value = cell(row, "attributes")
-    value = {} if value is None else value
-    if not isinstance(value, dict):
-        raise Unreadable(f"attributes: expects a dictionary, not {shown(value)}")
+    with about("attributes"):
+        return of_kind(dict, literal(row.get("attributes") or "{}"), "a dictionary")
+
+
+def of_kind(kind: type[T], value: object, expects: str) -> T:
+    """A value that must be of a kind; raises :class:`Unreadable`."""
+    if not isinstance(value, kind):
+        raise Unreadable(f"expects {expects}, not {shown(value)}")
     return value
+
+
+@contextmanager
+def about(key: str) -> Iterator[None]:
+    """Where a key is read: it stands before what is said of a value that cannot be."""
+    try:
+        yield
+    except Unreadable as reason:
+        raise Unreadable(f"{key}: {reason}") from None
 
 
 def argument(kind: str, value: object) -> object:
@@ -101,12 +109,8 @@ def argument(kind: str, value: object) -> object:
     >>> argument("int64", 2.0), argument("bool_array", [0, 1, 2])
     (2, [False, True, 2])
     """
-    return (
-        [_scalar(kind, item) for item in value] if isinstance(value, list) else _scalar(kind, value)
-    )
-
-
-def _scalar(kind: str, value: object) -> object:
+    if isinstance(value, list):
+        return [argument(kind, item) for item in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     if kind.startswith("bool") and type(value) is int and value in (0, 1):
@@ -114,18 +118,22 @@ def _scalar(kind: str, value: object) -> object:
     return value
 
 
-def limits(value: Any) -> list[float] | None:
-    """[lowest, highest] where a value is two finite numbers in order, or one; else ``None``."""
-    pair = value if isinstance(value, list | tuple) else [value, value]
+def limits(name: str, values: Any, notes: list[str]) -> list[float] | None:
+    """[lowest, highest] of the values that a file wants for a tensor; None, and a note, where they
+    are not two finite numbers in order.
+    """
+    if values is None or values == [None, None]:
+        return None
+    pair = values[:2] if isinstance(values, list) else []
     if (
         len(pair) < 2
-        or not all(type(v) in (int, float) and abs(v) < 2**1000 and isfinite(v) for v in pair[:2])
+        or not all(type(v) in (int, float) and abs(v) < 2**1000 and isfinite(v) for v in pair)
         or pair[0] > pair[1]
     ):
+        notes.append(
+            f"{name}: values {shown(values)} are not [lowest, highest]; opgen draws its own"
+        )
         return None
-    return [float(pair[0]), float(pair[1])]
-
-
-def listed(value: Any) -> Any:
-    """Tuples as lists, all the way down: what JSON knows."""
-    return [listed(item) for item in value] if isinstance(value, list | tuple) else value
+    if must := values[2:]:
+        notes.append(f"{name}: the values {shown(must)} that must appear are not carried over")
+    return list(map(float, pair))

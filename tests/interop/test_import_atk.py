@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import opgen
 from opgen.calls.jsonl import read_calls
 from opgen.cli import main
 from opgen.interop import atk_import
@@ -161,7 +162,7 @@ def test_a_case_of_every_operator_becomes_a_call(tmp_path: Path) -> None:
     assert convolved.args["gradWeight"] == TensorDesc((4, 3, 3, 3), "BFLOAT16", "NCHW")
     assert convolved.args["gradBias"] is None, "masked off, and the page admits a null pointer"
     weight = convolved.args["weight"]
-    assert isinstance(weight, TensorDesc) and weight.format == "ND", "as ATK's executor has it"
+    assert isinstance(weight, TensorDesc) and weight.format == "NCHW", "the case's format"
     assert convolved.args["outputMask"] == (True, True, False) and convolved.args["biasSizes"] == (
         4,
     )
@@ -179,23 +180,47 @@ def test_the_calls_are_judged_as_valid(tmp_path: Path) -> None:
     ] == ["valid"] * 3
 
 
-def test_formats_of_the_page_instead_of_the_executor(tmp_path: Path) -> None:
-    (tmp_path / "cases.json").write_text(json.dumps([conv(), pool()]), encoding="utf-8")
-    buckets = {}
-    for formats in ("executor", "page"):
-        found = atk_import.read(tmp_path / "cases.json", catalog(), ["ascend910b"], formats)
-        calls(found, tmp_path)
-        buckets[formats] = [
-            answer.page.bucket
-            for answer in judge_calls(
-                read_calls(tmp_path / "calls.jsonl", catalog().kinds), catalog()
-            )
-        ]
-    assert buckets == {"executor": ["stated", "assumed"], "page": ["valid", "valid"]}
-    assert (
-        "weight: ND, as ATK's executor sets it"
-        in json.loads(read(tmp_path, conv()).lines[0])["notes"][0]
-    )
+@pytest.mark.parametrize("layout", ["NCHW", "ND"])
+def test_a_convolution_has_the_format_of_its_case_but_for_the_bias(
+    tmp_path: Path, layout: str
+) -> None:
+    """ATK asks for inputs by name; its index 2, which is ND, is the third output, not the third
+    input.
+    """
+    case = conv(outputs=[tensor("gradBias", 4, dtype="bf16")])
+    put("outputMask", array("outputMask", True, True, True, dtype="bool"))(case)
+    put("format", attr("format", layout, "non_param"))(case)
+    [call] = calls(read(tmp_path, case), tmp_path)
+    formats = {name: arg.format for name, arg in call.args.items() if isinstance(arg, TensorDesc)}
+    bias = {"gradBias": "ND"}
+    asked = ("gradOutput", "input", "weight", "gradInput", "gradWeight")
+    assert formats == dict.fromkeys(asked, layout) | bias
+
+
+def test_a_convolution_of_atk_gets_goldens(tmp_path: Path) -> None:
+    calls(read(tmp_path, conv()), tmp_path)
+    opgen.generate(calls=str(tmp_path / "calls.jsonl"), output=tmp_path / "b.h5")
+    with opgen.open(tmp_path / "b.h5") as bundle:
+        assert list(bundle[0].golden) == ["gradInput", "gradWeight"]
+
+
+@pytest.mark.parametrize("executor", ["aclnn_group_norm_backward", "opgen_frozen"])
+def test_the_statistics_of_a_group_norm_are_those_of_the_forward(
+    tmp_path: Path, executor: str
+) -> None:
+    """In the case they are placeholders, unless its executor is opgen's, which takes what the case
+    says.
+    """
+    case = norm(aclnn_api_type=executor)
+    put("mean", tensor("mean", 6))(case)
+    found = read(tmp_path, case)
+    [call] = calls(found, tmp_path)
+    ours = executor == "opgen_frozen"
+    mean, rstd = call.args["mean"], call.args["rstd"]
+    assert isinstance(mean, TensorDesc) and isinstance(rstd, TensorDesc)
+    assert (mean.shape, rstd.shape) == ((6,) if ours else (2, 3), (2, 3))
+    said = "mean: shape [2, 3], as ATK's executor makes it, not [6]"
+    assert json.loads(found.lines[0]).get("notes", []) == ([] if ours else [said])
 
 
 def test_notes_say_what_was_chosen_and_what_stays_behind(tmp_path: Path) -> None:
@@ -403,11 +428,11 @@ BAD = [
     ),
     (
         change(conv, "groups", None),
-        "groups: range_values is null, and no int32 is; write the value",
+        "groups: range_values None: expects a value or [lowest, highest]",
     ),
     (
         change(conv, "groups", []),
-        "groups: range_values is an empty list; expects a value or [lowest, highest]",
+        "groups: range_values []: expects a value or [lowest, highest]",
     ),
     (
         change(conv, "groups", "many"),
@@ -425,7 +450,7 @@ BAD = [
     ),
     (
         change(conv, "stride", array("stride", 1, None)),
-        "stride: range_values is null, and no int is; write the value",
+        "stride: range_values None: expects a value or [lowest, highest]",
     ),
     (
         change(conv, "gradOutput", tensor("gradOutput") | {"shape": None}),
@@ -457,8 +482,8 @@ def test_a_repeated_id_is_named(tmp_path: Path) -> None:
         ("[1,", "is not JSON: Expecting value"),
         ("[" * 100_000, "is nested too deeply to be a case file"),
         ("[" + "9" * 5000 + "]", "is not JSON that can be read: Exceeds the limit"),
-        ('{"id": 1}', "expects a JSON list of cases, not one object; put it into [ ]"),
-        ('"x"', "expects a JSON list of cases, not str"),
+        ('{"id": 1}', "expects a JSON list of cases, not {'id': 1}"),
+        ('"x"', "expects a JSON list of cases, not 'x'"),
         ("[]", "holds no case"),
         (b"[\xff]", "not UTF-8: byte 1 is 0xff"),
     ],

@@ -130,16 +130,50 @@ def test_views_ranges_and_missing_outputs(tmp_path: Path) -> None:
     assert call.args["gradInput"] == TensorDesc((2, 3, 4, 4), "FLOAT", "ND"), "made from the page"
     assert json.loads(found.lines[0])["notes"] == [
         "gradInput: not in the file; made from the page",
-        "gradOutput: the values (0.5,) that must appear are not carried over",
-        "self: values (None, 3) are not (lowest, highest); opgen draws its own",
+        "gradOutput: the values [0.5] that must appear are not carried over",
+        "self: values [None, 3] are not [lowest, highest]; opgen draws its own",
     ]
-    one = calls(read(tmp_path, PAD | {"input_data_ranges": "((-2, 2),)"}), tmp_path)[0]
-    assert [one.args[name].range for name in ("gradOutput", "self")] == [(-2.0, 2.0)] * 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "read_as", "notes"),
+    [
+        ("((-2, 2),)", [(-2.0, 2.0), None, None], 0),
+        ("((None, None), (0, 1))", [None, (0.0, 1.0), None], 0),
+        ("((-2, 2), (0, 1), (3, 3))", [(-2.0, 2.0), (0.0, 1.0), (3.0, 3.0)], 0),
+        ("(-2, 2)", [None, None, None], 2),
+        ("7", [None, None, None], 1),
+    ],
+)
+def test_ranges_run_over_all_tensors_and_may_end_early(
+    tmp_path: Path, ranges: str, read_as: list[object], notes: int
+) -> None:
+    found = read(tmp_path, PAD | {"input_data_ranges": ranges})
+    [call] = calls(found, tmp_path)
+    tensors = [arg for arg in call.args.values() if isinstance(arg, TensorDesc)]
+    assert [desc.range for desc in tensors] == read_as
+    said = json.loads(found.lines[0]).get("notes", [])
+    assert len(said) == notes and all("are not [lowest, highest]" in note for note in said)
+
+
+def test_formats_that_a_row_leaves_out_are_nd(tmp_path: Path) -> None:
+    for formats, meant in (
+        ("('NCHW', 'NCHW')", ["NCHW", "NCHW", "ND"]),
+        ("('NCHW',)", ["NCHW"] * 3),
+        ("('NCHW', None, 'NCHW')", ["NCHW", "ND", "NCHW"]),
+        ("", ["ND"] * 3),
+    ):
+        [call] = calls(read(tmp_path, PAD | {"tensor_formats": formats}), tmp_path)
+        tensors = [arg for arg in call.args.values() if isinstance(arg, TensorDesc)]
+        assert [desc.format for desc in tensors] == meant
 
 
 @pytest.mark.parametrize(
     ("series", "products"),
     [
+        ("('Ascend910',)", ["ascend910"]),
+        ("('Ascend910B',)", ["ascend910b"]),
+        ("('Ascend910B4',)", ["ascend910b"]),
         ("('Ascend910ProB',)", ["ascend910"]),
         ("('ascend910',)", ["ascend910"]),
         ("('Ascend910A', 'Ascend310P3', '-Ascend910PremiumA')", ["ascend310p"]),
@@ -156,7 +190,7 @@ def test_the_series_names_products_by_any_of_their_socs(
 def test_products_overrule_the_series(tmp_path: Path) -> None:
     found = read(
         tmp_path,
-        PAD | {"soc_series": "('Ascend960',)"},
+        PAD | {"soc_series": "('Ascend999',)"},
         POOL | {"soc_series": ""},
         products=("ascend310p",),
     )
@@ -218,8 +252,41 @@ FILTER_KERNEL = CONV_KERNEL | {
 }
 
 
+POOL_2D_KERNEL = POOL_KERNEL | {
+    "op_name": "avg_pool_grad",
+    "input_ori_shapes": "((4,), (2, 2, 2, 3))",
+    "output_ori_shapes": "((2, 4, 4, 3),)",
+    "input_ori_formats": "('ND', 'NHWC')",
+    "output_ori_formats": "('NHWC',)",
+    "attributes": "{'ksize': [1, 2, 2, 1], 'strides': [1, 2, 2, 1], 'padding': 'VALID'}",
+}
+POOL_V2_KERNEL = POOL_KERNEL | {
+    "op_name": "avg_pool_v2_grad",
+    "input_ori_shapes": "((4,), (2, 3, 3, 1))",
+    "output_ori_shapes": "((2, 3, 4, 4),)",
+    "input_ori_formats": "('ND', 'NCHW')",
+    "output_ori_formats": "('NCHW',)",
+    "attributes": (
+        "{'ksize': [1, 1, 2, 2], 'strides': [1, 1, 2, 3], 'padding_mode': 'CALCULATED',"
+        " 'pads': [1, 1, 0, 0], 'exclusive': False}"
+    ),
+}
+PAD_KERNEL = {
+    "testcase_name": "k",
+    "op_name": "pad_v3_grad",
+    "input_dtypes": "('float16', 'int64')",
+    "input_ori_shapes": "((2, 3, 6, 8), (8,))",
+    "output_ori_shapes": "((2, 3, 4, 4),)",
+    "input_ori_formats": "('ND',)",
+    "attributes": "{'mode': 'reflect', 'paddings': [0, 0, 0, 0, 1, 1, 2, 2]}",
+    "soc_series": "('Ascend910B',)",
+}
+
+
 @pytest.mark.parametrize(
-    "row", [POOL_KERNEL, CONV_KERNEL, FILTER_KERNEL], ids=lambda row: row["op_name"]
+    "row",
+    [POOL_KERNEL, POOL_2D_KERNEL, POOL_V2_KERNEL, CONV_KERNEL, FILTER_KERNEL, PAD_KERNEL],
+    ids=lambda row: row["op_name"],
 )
 def test_rows_of_a_kernel_become_calls_that_the_page_admits(tmp_path: Path, row: Row) -> None:
     found = read(tmp_path, row)
@@ -254,7 +321,43 @@ def test_shapes_of_kernels(tmp_path: Path) -> None:
         conv.args["outputMask"] == (True, False, False)
         and conv.args["stride"] == (1, 1)
         and conv.args["weight"] is not None
+        and conv.args["cubeMathType"] == 0
     )
+    [conv] = calls(
+        read(tmp_path, other(CONV_KERNEL, "'groups': 1", "'groups': 1, 'enable_hf32': True")),
+        tmp_path,
+    )
+    assert conv.args["cubeMathType"] == 3
+
+
+def test_pads_and_paddings_of_kernels(tmp_path: Path) -> None:
+    padded = POOL_KERNEL | {"output_ori_shapes": "((2, 1, 4, 2, 3),)"}
+    for pads in ("[0, 0, 1]", "[0, 0, 0, 0, 1, 1]"):
+        row = other(padded, "'pads': [0, 0, 0, 0, 0, 0]", f"'pads': {pads}")
+        [pool] = calls(read(tmp_path, row), tmp_path)
+        assert pool.api == "aclnnAvgPool2dBackward" and pool.args["padding"] == (0, 1)
+    row = other(padded, "'pads': [0, 0, 0, 0, 0, 0]", "'pads': [1, 0, 0]")
+    [pool] = calls(read(tmp_path, row), tmp_path)
+    assert pool.api == "aclnnAvgPool3dBackward" and pool.args["padding"] == (1, 0, 0)
+    [pool] = calls(read(tmp_path, POOL_V2_KERNEL), tmp_path)
+    assert [pool.args[name] for name in ("stride", "padding", "countIncludePad")] == [
+        (2, 3),
+        (1, 0),
+        True,
+    ]
+    assert pool.args["self"] == TensorDesc((2, 3, 4, 4), "FLOAT16", "NCHW")
+    [pool] = calls(read(tmp_path, POOL_2D_KERNEL), tmp_path)
+    assert (pool.args["padding"], pool.args["countIncludePad"]) == ((0, 0), False)
+    assert pool.args["gradOutput"] == TensorDesc((2, 3, 2, 2), "FLOAT16", "NCHW")
+    [pad] = calls(read(tmp_path, PAD_KERNEL), tmp_path)
+    assert pad.api == "aclnnReflectionPad2dBackward" and pad.args["padding"] == (2, 2, 1, 1)
+    line = PAD_KERNEL | {
+        "input_ori_shapes": "((3, 8), (4,))",
+        "output_ori_shapes": "((3, 5),)",
+        "attributes": "{'paddings': [0, 0, 2, 1]}",
+    }
+    [pad] = calls(read(tmp_path, line), tmp_path)
+    assert pad.api == "aclnnReflectionPad1dBackward" and pad.args["padding"] == (2, 1)
 
 
 def aclnn(**cells: str) -> Row:
@@ -278,12 +381,12 @@ BAD = [
     ),
     (aclnn(soc_series=""), "names no product; say for which with --product"),
     (
-        aclnn(soc_series="('Ascend960',)"),
-        "soc_series ('Ascend960',) names no known product; say for which with --product",
+        aclnn(soc_series="('Ascend999',)"),
+        "soc_series ['Ascend999'] names no known product; say for which with --product",
     ),
-    (aclnn(soc_series="('-Ascend310P',)"), "soc_series ('-Ascend310P',) names no known product"),
-    (aclnn(soc_series="(1,)"), "soc_series: expects names, not (1,)"),
-    (aclnn(tensor_view_shapes=""), "tensor_view_shapes: expects a tuple of shapes, not None"),
+    (aclnn(soc_series="('-Ascend310P',)"), "soc_series ['-Ascend310P'] names no known product"),
+    (aclnn(soc_series="(1,)"), "soc_series: expects names, not [1]"),
+    (aclnn(tensor_view_shapes=""), "tensor_view_shapes: 0 tensors; aclnnReflectionPad2dBackward"),
     (
         aclnn(tensor_view_shapes="((2, 3),"),
         "tensor_view_shapes: is not a Python literal: '((2, 3),'",
@@ -321,9 +424,9 @@ BAD = [
     ),
     (
         aclnn(tensor_view_shapes="({1: 2}, (1,), (1,))"),
-        "args.gradOutput.shape: expects a list of whole numbers, not {1: 2}",
+        "args.gradOutput.shape: expects a list of whole numbers, not {'1': 2}",
     ),
-    (aclnn(tensor_dtypes=""), "tensor_dtypes: is empty; expects a dtype per tensor"),
+    (aclnn(tensor_dtypes=""), "tensor_dtypes: []: expects one for each of gradOutput, self"),
     (
         aclnn(tensor_dtypes="('float32', 'float32')"),
         "expects one for each of gradOutput, self, gradInput",
@@ -336,7 +439,7 @@ BAD = [
     (aclnn(tensor_formats="('NCWH',)"), "gradOutput: no such format 'NCWH'"),
     (
         aclnn(tensor_view_strides="((1, 2), None)"),
-        "tensor_view_strides: ((1, 2), None): expects one for each of gradOutput, self",
+        "tensor_view_strides: [[1, 2], None]: expects one for each of gradOutput, self",
     ),
     (
         aclnn(tensor_view_strides="((1, 2), None, None)"),
@@ -352,17 +455,16 @@ BAD = [
     ),
     (
         aclnn(output_tensor_indexes="(0,)"),
-        "output_tensor_indexes: (0,); the outputs gradInput stand at [2]",
+        "output_tensor_indexes: [0]; the outputs gradInput stand at [2]",
     ),
     (
         aclnn(output_tensor_indexes="('x', 2)"),
-        "output_tensor_indexes: ('x', 2); the outputs gradInput stand at [2]",
+        "output_tensor_indexes: ['x', 2]; the outputs gradInput stand at [2]",
     ),
-    (aclnn(input_data_ranges="7"), "input_data_ranges: expects (lowest, highest) per input, not 7"),
     (aclnn(input_data_ranges="((1, 2),) * 3"), "input_data_ranges: is not a Python literal"),
     (
-        aclnn(input_data_ranges="((1, 2), (1, 2), (1, 2))"),
-        "input_data_ranges: 3 ranges for the inputs gradOutput, self",
+        aclnn(input_data_ranges="((1, 2), (1, 2), (1, 2), (1, 2))"),
+        "input_data_ranges: [[1, 2], [1, 2], [1, 2], [1, 2]]: expects one for each of gradOutput",
     ),
     (aclnn(attributes="[1]"), "attributes: expects a dictionary, not [1]"),
     (aclnn(attributes="{[1]: 2}"), "attributes: is not a Python literal"),
@@ -378,8 +480,8 @@ BAD = [
     ),
     (aclnn(attributes="{'padding': [1.5]}"), "args.padding: 1.5 is not a whole number of 64 bits"),
     (
-        KERNEL | {"op_name": "pad_v3_grad"},
-        "op_name: 'pad_v3_grad' is a kernel that opgen cannot place; known: groupnormgrad",
+        KERNEL | {"op_name": "pad_v4_grad"},
+        "op_name: 'pad_v4_grad' is a kernel that opgen cannot place; known: groupnormgrad",
     ),
     (KERNEL | {"attributes": "{}"}, "attributes: num_groups is missing"),
     (KERNEL | {"attributes": "7"}, "attributes: expects a dictionary, not 7"),
@@ -387,10 +489,10 @@ BAD = [
         KERNEL | {"input_ori_shapes": "((2,), (2,), (2,), (2,), (2,))"},
         "input_ori_shapes: [2] has no N and C",
     ),
-    (KERNEL | {"input_ori_shapes": "(('x',),)"}, "input_ori_shapes: ('x',) is not a shape"),
-    (KERNEL | {"output_ori_shapes": "((2.5,),)"}, "output_ori_shapes: (2.5,) is not a shape"),
+    (KERNEL | {"input_ori_shapes": "(('x',),)"}, "input_ori_shapes: ['x'] is not a shape"),
+    (KERNEL | {"output_ori_shapes": "((2.5,),)"}, "output_ori_shapes: [2.5] is not a shape"),
     (KERNEL | {"input_dtypes": "('float16', 'float32')"}, "input_dtypes: 2 for 5 inputs"),
-    (KERNEL | {"input_ori_shapes": "7"}, "input_ori_shapes: expects a tuple, not 7"),
+    (KERNEL | {"input_ori_shapes": "7"}, "input_ori_shapes: 7 is not a shape"),
     (KERNEL | {"input_ori_shapes": "((2, 3)"}, "input_ori_shapes: is not a Python literal"),
     (
         POOL_KERNEL | {"output_ori_shapes": "((2, 4, 4, 4),)"},
@@ -403,11 +505,31 @@ BAD = [
             other(POOL_KERNEL, "'ksize': [1, 1, 2, 2, 1]", f"'ksize': {value}"),
             f"attributes: ksize {value} is not a list of whole numbers",
         )
-        for value in ("None", "'abc'", "2.5", "{1: 2}")
+        for value in ("None", "'abc'", "2.5", "{'1': 2}", "[1, 1, 2, 2.5, 1]")
     ),
     (
         other(POOL_KERNEL, "'pads': [0, 0, 0, 0,", "'pads': [0, 0, 0, 1,"),
-        "pads [0, 0, 0, 1, 0, 0] are none of an average pooling",
+        "pads [0, 0, 0, 1, 0, 0] differ at begin and end; a call pads both alike",
+    ),
+    (
+        other(POOL_KERNEL, "'pads': [0, 0, 0, 0, 0, 0]", "'pads': [0, 0]"),
+        "attributes: pads [0, 0] does not fit the axes HW",
+    ),
+    (
+        POOL_2D_KERNEL | {"attributes": POOL_2D_KERNEL["attributes"].replace("VALID", "SAME")},
+        "attributes: padding 'SAME' is not said in numbers",
+    ),
+    (
+        other(PAD_KERNEL, "'reflect'", "'edge'"),
+        "attributes: mode 'edge' or paddings that are not contiguous",
+    ),
+    (
+        other(PAD_KERNEL, "[0, 0, 0, 0, 1, 1, 2, 2]", "[0, 0, 0, 1, 1, 1, 2, 2]"),
+        "paddings [0, 0, 0, 1, 1, 1, 2, 2] are none of the last 2 of 4 axes",
+    ),
+    (
+        other(PAD_KERNEL, "[0, 0, 0, 0, 1, 1, 2, 2]", "[[0, 0], [0, 0], [1, 1], [2, 2]]"),
+        "attributes: paddings [[0, 0], [0, 0], [1, 1], [2, 2]] is not a list of whole numbers",
     ),
     (
         other(CONV_KERNEL, "'pads': [0, 0,", "'pads': [0, 1,"),
@@ -503,7 +625,7 @@ def test_a_repeated_name_is_named_with_its_line(tmp_path: Path) -> None:
 
 def test_literals_are_never_run() -> None:
     assert values.literal(" {'a': (1, -2.5, None, True, [3])} ") == {
-        "a": (1, -2.5, None, True, [3])
+        "a": [1, -2.5, None, True, [3]]
     }
     for text in (
         "open('x')",
@@ -519,11 +641,9 @@ def test_literals_are_never_run() -> None:
     ):
         with pytest.raises(Unreadable):
             values.literal(text)
-    assert (
-        values.limits([1, float("nan")]) is None
-        and values.limits((3, 1)) is None
-        and values.limits([10**400, 10**500]) is None
-    )
+    for pair in ([1, float("nan")], [3, 1], [10**400, 10**500], [1], 1, "ab"):
+        notes: list[str] = []
+        assert values.limits("x", pair, notes) is None and len(notes) == 1
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ int aclrtMemcpy(void *to, size_t most, const void *from, size_t size, int kind) 
     return kind == 2 ? asked("fetch") : 0;
 }
 
-const char *aclrtGetSocName(void) { const char *soc = getenv("LOOPBACK_SOC"); return soc ? soc : "Ascend910B"; }
+const char *aclrtGetSocName(void) { const char *soc = getenv("LOOPBACK_SOC"); return soc ? soc : "Ascend910B3"; }
 const char *aclGetRecentErrMsg(void) { return message; }
 
 int aclsysGetVersionStr(char *package, char *out) {

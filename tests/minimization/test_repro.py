@@ -102,7 +102,7 @@ REFUSED: dict[str, Any] = {**POOL, "args": {**POOL["args"], "gradOutput": None}}
 @pytest.fixture(autouse=True)
 def device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPGEN_OPAPI", str(loopback.libraries()))
-    monkeypatch.setenv("LOOPBACK_SOC", "Ascend910B")
+    monkeypatch.setenv("LOOPBACK_SOC", loopback.SOCS["ascend910b"])
 
 
 def written(call: dict[str, Any], path: Path) -> Path:
