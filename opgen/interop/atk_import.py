@@ -120,7 +120,7 @@ def _argument(given: object, free: str | None, spec: Spec, case: ImportedCase) -
     """Take over one argument, an object or a list of objects of one name; of an argument of the
     executor, its format. ``free`` is the parameter that stands in its place.
     """
-    objects = given if isinstance(given, list) else [given]
+    objects: list[Any] = given if isinstance(given, list) else [given]
     if not objects:
         raise Unreadable(
             "an empty list has no name; an empty array cannot be told from a missing one"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
+from opgen.calls.call_json import CallFault, make_call
 from opgen.interop.folder import new_folder
 from opgen.model import FileError
 from opgen.spec.catalog import catalog
@@ -64,11 +65,14 @@ def spec_of(case: CaseView) -> Spec:
 
 
 def unknown(case: CaseView) -> str:
-    """Why a case's prototype is not known, or an empty text."""
-    pages = catalog().of(case.op)
-    if pages and list(pages[0].kinds) == list(case.call["args"]):
-        return ""
-    return f"{case.op} has no page here, or another prototype"
+    """Why a case is no call of an operator that has a page here, in words that opgen knows; or an
+    empty text. What a bundle says is foreign text until then.
+    """
+    try:
+        make_call(case.op, case.product, case.call["args"], catalog().kinds)
+    except CallFault as fault:
+        return f"no call that opgen knows: {fault}"
+    return ""
 
 
 def without_golden(case: CaseView) -> str:

@@ -54,10 +54,8 @@ def source(bundle: Bundle, cases: Sequence[CaseView]) -> str:
     ]
     used: set[tuple[str, str]] = set()
     parts = [
-        (
-            f"// {len(cases)} cases of {bundle.path.name}, sha256 {bundle.digest}. Written by opgen"
-            " export gtest.\n"
-        ),
+        f"// {len(cases)} cases of {_comment(bundle.path.name)}, sha256 {_comment(bundle.digest)}."
+        " Written by opgen export gtest.\n",
         _HEAD.read_text(encoding="utf-8"),
         'extern "C" {',
         *(prototype(spec) for spec in specs.values()),
