@@ -216,8 +216,8 @@ def _group_norm(kernel: KernelRow) -> Arguments:
 
 
 def _avg_pool(axes: str, layout: str, **more: object) -> Place:
-    """orig_input_shape, grads -> output; ``layout`` where the row names none. A kernel of three axes
-    is one of two where the first is 1.
+    """orig_input_shape, grads -> output; ``layout`` is that of a row that names none. A kernel of
+    three axes is one of two where the first is 1.
     """
 
     def place(kernel: KernelRow) -> Arguments:

@@ -521,15 +521,15 @@ def test_a_folder_keeps_the_umask(odd: Bundle, tmp_path: Path, umask: int) -> No
 def test_folders_of_cases_are_called_as_ttk_calls_them(
     tmp_path: Path, case: str, folder: str
 ) -> None:
-    (tmp_path / "calls.jsonl").write_text(json.dumps(_pad(case)) + "\n")
+    (tmp_path / "calls.jsonl").write_text(json.dumps(_norm(case, _tensor(2, 4, 3))) + "\n")
     with opgen.open(bundle_of(tmp_path / "b.h5", calls=str(tmp_path / "calls.jsonl"))) as bundle:
         ttk_export.export(bundle, tmp_path / "out", bundle.ids)
     assert [path.name for path in (tmp_path / "out" / "manual").iterdir()] == [folder]
 
 
 def test_two_cases_never_share_a_folder_of_ttk(tmp_path: Path) -> None:
-    lines = (json.dumps(_pad(name)) + "\n" for name in ("pool/1", "pool_1-101a2a9cc845"))
-    (tmp_path / "calls.jsonl").write_text("".join(lines))
+    calls = [_norm(name, _tensor(2, 4, 3)) for name in ("pool/1", "pool_1-101a2a9cc845")]
+    (tmp_path / "calls.jsonl").write_text("".join(json.dumps(call) + "\n" for call in calls))
     with opgen.open(bundle_of(tmp_path / "b.h5", calls=str(tmp_path / "calls.jsonl"))) as bundle:
         done = ttk_export.export(bundle, tmp_path / "out", bundle.ids)
     assert done.left_out == {"its folder would be that of another case": ["pool/1"]}
