@@ -39,7 +39,8 @@ class AlignedResults:
     golden's tensor, likewise.
 
     ``faults`` are things wrong with the answer of a case, by row of the case; ``forms`` with one
-    output, by row of the golden.
+    output, by row of the golden. ``masked`` are the outputs of a case, by its row, that are masked
+    out and were written all the same.
     """
 
     file: ResultsFile
@@ -47,6 +48,7 @@ class AlignedResults:
     output: Array
     faults: dict[int, str] = field(default_factory=dict)
     forms: dict[int, str] = field(default_factory=dict)
+    masked: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         table = self.file.tables["results"]
@@ -148,7 +150,23 @@ def align(bundle: Bundle, goldens: GoldenRows, file: ResultsFile) -> AlignedResu
             faults[case] = "answered more than once"
         row[case] = i
     output, forms = _outputs(bundle, goldens, file)
-    return AlignedResults(file, row, output, faults, forms)
+    masked = _masked(file, np.setdiff1d(np.arange(len(file.tables["tensors"])), output))
+    return AlignedResults(file, row, output, faults, forms, masked)
+
+
+def _masked(file: ResultsFile, others: Array) -> dict[int, str]:
+    """Row of a case -> which outputs beside its goldens were written, and how far."""
+    tensors = file.tables["tensors"][others]
+    tensors = tensors[(tensors["unwritten"] >= 0) & (tensors["unwritten"] < tensors["elements"])]
+    cases = file.tables["results"]["case"][tensors["result"]].tolist()
+    masked: dict[int, str] = {}
+    for case, (name, elements, unwritten) in zip(
+        cases, tensors[["name", "elements", "unwritten"]].tolist(), strict=True
+    ):
+        text = f"{file.names[name]}: {elements - unwritten} of {elements} elements were written"
+        text += " though it is masked out"
+        masked[case] = f"{masked[case]}; {text}" if case in masked else text
+    return masked
 
 
 def _outputs(

@@ -177,7 +177,9 @@ class DiffReport:
 
     def fails(self, verdict: Verdict, strict: bool = False) -> bool:
         """Whether a verdict makes a comparison fail: it is a bad one that nobody has waived."""
-        return verdict.verdict in (STRICT if strict else BAD) and verdict.case not in self.waived
+        bad = verdict.verdict in (STRICT if strict else BAD)
+        bad |= strict and "masked" in verdict.metrics
+        return bad and verdict.case not in self.waived
 
     def by(self, *facts: str) -> dict[tuple[str, ...], Counter[str]]:
         """Values of some facts of the cases (op, product, dtype, ...) -> verdict -> cases."""

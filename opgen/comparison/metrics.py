@@ -17,6 +17,7 @@ from opgen.comparison import standards
 from opgen.comparison.elements import errors
 from opgen.comparison.standards import row
 from opgen.numerics.arrays import Array
+from opgen.numerics.bounds import CONCLUSIVE
 from opgen.numerics.formats import FORMATS
 from opgen.numerics.rounding import binade
 
@@ -30,6 +31,7 @@ SUMS = (
     "finite",
     "telling",
     "nonzero",
+    "nan_for_inf",
     "unlike_mixed",
     "unlike_close",
     "unlike_probe",
@@ -105,7 +107,7 @@ def measure(
     """Per element what :class:`MetricTable` reduces. All three are float64 and flat; ``output`` is
     a format of :data:`FORMATS`.
 
-    An element is telling if 0 in its place would be wrong.
+    An element is telling if its bound is a small share of it.
     """
     error, ratio, wrong = errors(device, golden, bound)
     with np.errstate(all="ignore"):
@@ -122,8 +124,9 @@ def measure(
             "strayed": stray & finite & ~free,
             "unbounded": free,
             "finite": finite,
-            "telling": ~free & ((size > bound) | ~finite),
+            "telling": ~free & ((bound < CONCLUSIVE * size) | ~finite),
             "nonzero": golden != 0,
+            "nan_for_inf": free & np.isinf(golden) & np.isnan(device),
             "ulps": np.where(stray & free, 0.0, error / gap),
         }
         coarse = gap if precision == output else _gap(size, precision)
@@ -255,6 +258,7 @@ def plain(
         "beyond": table["beyond"].astype(np.int64),
         "worst": table.worst,
         "nonfinite": table["nonfinite"].astype(np.int64),
+        "unbounded": table["unbounded"].astype(np.int64),
         "error": table["error"],
         "ulps": table["ulps"],
         "matched": 1.0 - table["unlike_mixed"] / finite,

@@ -59,6 +59,7 @@ def label(
         calls = zip(cases.id, cases.row.tolist(), strict=True)
         whole = [_whole(judged, given.get(name, {}), call) for name, call in calls]
         drawn &= ~np.array(whole, dtype=bool)
+    accepts = data & judged.admits(0)[cases.row]  # a refusal that the page asks for is evidence
     labelled = replace(
         cases,
         page=judged.expectations().take(cases.row),
@@ -66,7 +67,7 @@ def label(
         recipe=cases.recipe.where(drawn, ""),
         phase=np.where(data, 2, 1),
         compute=Categorical.of(compute.dtype.tolist()).take(cases.row).where(data, ""),
-        inconclusive=why_inconclusive(judged, plan, wanted, cases).where(data, ""),
+        inconclusive=why_inconclusive(judged, plan, wanted, cases).where(accepts, ""),
     )
     return Labelled(labelled, wanted, compute, without)
 

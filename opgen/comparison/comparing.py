@@ -1,0 +1,125 @@
+"""What verdicts rest on: the answers of a device laid beside a bundle, their statuses judged, their
+outputs measured.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from opgen.bundle.read.reader import Bundle
+from opgen.comparison import metrics, unwritten
+from opgen.comparison.alignment import AlignedResults, GoldenRows
+from opgen.comparison.first_phase import StatusVerdict, status_verdict
+from opgen.comparison.measuring import Precisions, measured, precisions
+from opgen.comparison.metrics import MetricTable
+from opgen.comparison.statuses import KNOWN, LENIENT, PASSED
+from opgen.model import Truth
+from opgen.numerics.arrays import Array
+
+
+@dataclass
+class Comparison:
+    """One comparison of some cases (``rows``). ``i`` is a row of the goldens everywhere, ``other``
+    the other device of the double benchmark, ``repeats`` are repeated runs.
+    """
+
+    bundle: Bundle
+    goldens: GoldenRows
+    answers: AlignedResults
+    truth: Truth
+    rows: list[int]
+    other: AlignedResults | None = None
+    repeats: Sequence[AlignedResults] = field(default=())
+
+    @cached_property
+    def of_case(self) -> dict[int, list[int]]:
+        """Row of a case -> its goldens."""
+        goldens: dict[int, list[int]] = defaultdict(list)
+        for i, case in enumerate(self.goldens.case.tolist()):
+            goldens[case].append(i)
+        return dict(goldens)
+
+    @cached_property
+    def statuses(self) -> dict[int, StatusVerdict]:
+        """What is to be thought of the statuses of each case."""
+        return {
+            row: status_verdict(self.bundle, self.answers, row, self.truth, row in self.of_case)
+            for row in self.rows
+        }
+
+    @cached_property
+    def compared(self) -> set[int]:
+        """The cases whose outputs are judged."""
+        return {
+            row
+            for row in self.rows
+            if row in self.of_case
+            and self.statuses[row].verdict in (PASSED, LENIENT, KNOWN)
+            and self.answers.status(row) == 0
+        }
+
+    @cached_property
+    def precisions(self) -> Precisions:
+        """What the published standards hold each output to."""
+        return precisions(self.bundle, self.goldens)
+
+    @cached_property
+    def asked(self) -> Array:
+        """The goldens whose outputs are there and in their form."""
+        returned = [i for row in self.rows if row in self.compared for i in self.of_case[row]]
+        return self._sound(self.answers, np.array(returned, dtype=np.int64))
+
+    @cached_property
+    def table(self) -> MetricTable:
+        """The metrics of the outputs of these goldens."""
+        return self._measured(self.answers, self.asked)
+
+    @cached_property
+    def met(self) -> dict[str, Array]:
+        """Criterion -> (goldens,) bool; those of the double benchmark are met only where the other
+        device has the output too.
+        """
+        met = metrics.criteria(self.table, self.precisions.name) if len(self.goldens) else {}
+        if self.other is not None:
+            both = self._sound(self.other, self.asked)
+            there = np.isin(np.arange(len(self.goldens)), both)
+            double = metrics.against(self.table, self._measured(self.other, both))
+            met |= {name: level & there for name, level in double.items()}
+        return met
+
+    @cached_property
+    def unwritten(self) -> Array:
+        """(goldens,) how many elements were never written, None where that is not known."""
+        return unwritten.column(self.answers, len(self.goldens), self.asked)
+
+    @cached_property
+    def metrics(self) -> dict[int, dict[str, object]]:
+        """The metrics for programs, by golden."""
+        differs = sum(map(self._differs, self.repeats), np.zeros(len(self.goldens), np.int64))
+        more = {"differs": differs, "unwritten": self.unwritten}
+        return metrics.plain(self.table, self.met, more, self.asked)
+
+    def name(self, i: int) -> str:
+        """The parameter that an output is."""
+        return self.bundle.names[int(self.goldens.name[i])]
+
+    def _sound(self, answers: AlignedResults, wanted: Array) -> Array:
+        there = (answers.output[wanted] >= 0) & ~np.isin(wanted, list(answers.forms))
+        return np.asarray(wanted[there])
+
+    def _measured(self, answers: AlignedResults, sound: Array) -> MetricTable:
+        return measured(self.bundle, self.goldens, answers, self.precisions, sound)
+
+    def _differs(self, repeat: AlignedResults) -> Array:
+        """(goldens,) where a repeated run gave other bits, by the digests of the tensors."""
+        both = self.asked[repeat.output[self.asked] >= 0]
+        for i in both.tolist():
+            repeat.tensor(i)  # BundleError where a digest is not that of the bytes
+        differs = np.zeros(len(self.goldens), dtype=np.int64)
+        differs[both] = self.answers.digests(both) != repeat.digests(both)
+        return differs

@@ -1,0 +1,96 @@
+"""What is worth knowing about a whole comparison."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from opgen.comparison import unwritten
+from opgen.comparison.alignment import AlignedResults
+from opgen.comparison.comparing import Comparison
+from opgen.comparison.statuses import BAD, SKIPPED
+from opgen.model import Code, Verdict
+
+REASONS = 5
+"""Reasons for skipping that a report names, the most frequent first."""
+
+
+def notes(given: Comparison, verdicts: Mapping[int, Verdict]) -> Iterator[str]:
+    """Everything, a sentence each; ``verdicts`` is by row of the bundle."""
+    yield from _of_files(given)
+    skipped = Counter(v.detail for v in verdicts.values() if v.verdict == SKIPPED)
+    for reason, count in skipped.most_common(REASONS):
+        yield f"{count} skipped: {reason or 'no reason given'}"
+    alone = [given.bundle.ids[row] for row in given.rows if given.statuses[row].alone]
+    yield from _named(
+        "invalid cases that passed though their nearest valid call was not run", alone
+    )
+    masked = [given.bundle.ids[row] for row in given.rows if row in given.answers.masked]
+    yield from _named("cases that wrote to an output that is masked out", masked)
+    yield from _of_elements(given)
+    bad = [row for row, verdict in verdicts.items() if verdict.verdict in BAD]
+    left = sum(i not in given.metrics for row in bad for i in given.of_case.get(row, []))
+    if left:
+        yield (
+            f"{left} of {left + len(given.asked)} outputs were not compared: they are missing,"
+            " in another form, or of calls that failed"
+        )
+    unsteady = [
+        verdict.case
+        for verdict in verdicts.values()
+        if any(output["differs"] for output in verdict.metrics.get("outputs", {}).values())
+    ]
+    yield from _named("cases that gave different bits in a repeated run", unsteady)
+    for repeat in given.repeats:
+        yield from _not_repeated(given, repeat)
+
+
+def _of_files(given: Comparison) -> Iterator[str]:
+    if note := given.answers.file.header.get("note"):
+        yield str(note)
+    if shard := given.bundle.header.get("shard"):
+        yield f"the bundle is shard {shard} of a suite"
+    if len(given.rows) < len(given.bundle):
+        yield f"{len(given.rows)} of {len(given.bundle)} cases of the bundle were asked for"
+
+
+def _of_elements(given: Comparison) -> Iterator[str]:
+    """What was not looked at, or admits what it should not."""
+    if note := unwritten.note(given.unwritten[given.asked].tolist()):
+        yield note
+    elements, unbounded, nan = (
+        int(given.table[name][given.asked].sum())
+        for name in ("elements", "unbounded", "nan_for_inf")
+    )
+    if unbounded:
+        yield f"elements that pass unjudged, without a finite bound: {unbounded} of {elements}"
+    if nan:
+        yield f"elements that pass though they are NaN, not the Inf of their golden: {nan}"
+
+
+def _not_repeated(given: Comparison, repeat: AlignedResults) -> Iterator[str]:
+    """The cases of which a repeated run says nothing, because it ended otherwise."""
+    answered = [row for row in given.rows if given.answers.row[row] >= 0]
+    left = {row: why for row in answered if (why := _why_not_repeated(given, repeat, row))}
+    reasons = ", ".join(f"{count} {why}" for why, count in Counter(left.values()).most_common())
+    ids = [given.bundle.ids[row] for row in left]
+    yield from _named(f"{repeat.file.path} does not repeat all cases ({reasons})", ids)
+
+
+def _why_not_repeated(given: Comparison, repeat: AlignedResults, row: int) -> str:
+    if repeat.row[row] < 0:
+        return "without an answer"
+    if _statuses(repeat, row) != _statuses(given.answers, row):
+        return "with another status"
+    goldens = given.of_case[row] if row in given.compared else []
+    return "without an output" if (repeat.output[goldens] < 0).any() else ""
+
+
+def _statuses(answers: AlignedResults, row: int) -> tuple[Code | None, Code | None]:
+    return answers.status(row), answers.status(row, run=True)
+
+
+def _named(what: str, cases: list[str]) -> Iterator[str]:
+    """Some cases, counted; none are not worth a sentence."""
+    if cases:
+        yield f"{what}: {len(cases)}, such as {cases[0]}"
