@@ -1,29 +1,34 @@
 """A test per case of a bundle, for people who keep their checks in pytest.
 
 ``pytest --opgen-bundle suite.h5 --opgen-results results.h5`` judges a results file,
-``--opgen-backend torch`` runs the cases first. A test fails where the verdict is failed, crashed or
-missing; lenient cases and known deviations are expected failures (failures under
-``--opgen-strict``), as are those that ``--opgen-waivers FILE`` names; inconclusive and skipped ones
-are skipped, all with the reason.
+``--opgen-backend torch`` runs the cases first. Several bundles are judged one by one, each with the
+results that stand at the same place. A test fails where the verdict is failed, crashed or missing;
+lenient cases and known deviations are expected failures (failures under ``--opgen-strict``), as are
+those that ``--opgen-waivers FILE`` names; inconclusive and skipped ones are skipped, all with the
+reason. pytest exits 1 where the cases that ran prove nothing.
 """
 
 from __future__ import annotations
 
 import datetime
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from opgen.report.terminal import on_one_line
+
 if TYPE_CHECKING:
     from opgen.comparison.diff_report import DiffReport
-    from opgen.comparison.waivers import Waiver
 
-_REPORT: pytest.StashKey[DiffReport] = pytest.StashKey()
-_WAIVERS: pytest.StashKey[list[Waiver]] = pytest.StashKey()
-_NOTES: pytest.StashKey[dict[str, None]] = pytest.StashKey()
+_NAME = "opgen cases"
+"""The plugin of a session that has bundles."""
+_REPORTS = "opgen_reports"
+"""What the workers of xdist are told: the reports of all bundles, as JSON."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,8 +36,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     from opgen.model import TRUTHS
 
     group = parser.getgroup("opgen", "test vectors for NPU operators")
-    group.addoption("--opgen-bundle", metavar="FILE", help="a test for each case of this bundle")
-    group.addoption("--opgen-results", metavar="FILE", help="what the device answered")
+    group.addoption(
+        "--opgen-bundle",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a test for each case of this bundle (repeatable)",
+    )
+    group.addoption(
+        "--opgen-results",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="what the device answered, once for each bundle",
+    )
     group.addoption(
         "--opgen-backend", metavar="NAME", help="run the cases instead: torch, aclnn or mutant:NAME"
     )
@@ -55,105 +72,175 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(
-    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
-) -> None:
-    """Add a test per case, before ``-k`` and marks choose among them."""
-    path = config.getoption("--opgen-bundle")
-    if not path:
-        if any(config.getoption(f"--opgen-{name}") for name in ("results", "backend", "waivers")):
+def pytest_configure(config: pytest.Config) -> None:
+    """Whether there is anything to do."""
+    bundles, results, backend, waivers = (
+        config.getoption(f"--opgen-{name}") for name in ("bundle", "results", "backend", "waivers")
+    )
+    if not bundles:
+        if results or backend or waivers:
             raise pytest.UsageError(
                 "--opgen-results, --opgen-backend and --opgen-waivers need --opgen-bundle FILE"
             )
         return
-    if bool(config.getoption("--opgen-results")) == bool(config.getoption("--opgen-backend")):
+    if bool(results) == bool(backend):
         raise pytest.UsageError(
             "--opgen-bundle needs either --opgen-results FILE or --opgen-backend NAME"
         )
-    config.stash[_WAIVERS] = _waivers(config)
-    items.extend(
-        BundleFile.from_parent(
-            session, name=Path(path).name, nodeid=Path(path).name, path=Path(path)
-        ).collect()
-    )
+    if results and len(results) != len(bundles):
+        raise pytest.UsageError("give --opgen-results FILE once for each --opgen-bundle FILE")
+    config.pluginmanager.register(Cases(config), _NAME)
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """What there is to say of the whole comparison, such as a waiver that has expired; a worker of
-    xdist tells its controller.
-    """
-    stash = session.config.stash
-    notes = dict.fromkeys(stash[_REPORT].notes if _REPORT in stash else ())
-    stash.setdefault(_NOTES, {}).update(notes)
-    if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["opgen_notes"] = list(notes)
+class Cases:
+    """The cases of all bundles of a session."""
 
+    def __init__(self, config: pytest.Config) -> None:
+        self.config, self.bundles = config, list(map(Path, config.getoption("--opgen-bundle")))
+        self.reports: list[DiffReport] = []
+        self.judged, self.proved = 0, False
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    """A worker of xdist is done."""
-    node.config.stash.setdefault(_NOTES, {}).update(
-        dict.fromkeys(getattr(node, "workeroutput", {}).get("opgen_notes", ()))
-    )
+    def judge(self) -> list[DiffReport]:
+        """The verdicts on each bundle; a worker of xdist is told them."""
+        import opgen
+        from opgen.comparison import waivers
+        from opgen.model import FileError
+        from opgen.report import data
 
+        told = getattr(self.config, "workerinput", {}).get(_REPORTS)
+        if told is not None:
+            return [data.parse(text, "xdist") for text in told]
+        path, results = map(self.config.getoption, ("--opgen-waivers", "--opgen-results"))
+        try:
+            accepted = waivers.read(path) if path else []
+            reports = list(map(self._report, self.bundles, results or [None] * len(self.bundles)))
+        except (opgen.BundleError, FileError) as error:
+            raise pytest.UsageError(str(error)) from None
+        for report in reports:
+            whole = len(reports) == 1
+            waivers.apply(report, accepted, datetime.date.today(), whole)
+        return reports
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Says it."""
-    if config.stash.get(_NOTES, {}):
-        terminalreporter.section("opgen")
-        for note in config.stash[_NOTES]:
-            terminalreporter.write_line(note)
+    def _report(self, path: Path, results: str | None) -> DiffReport:
+        import opgen
+        from opgen.devices.running import run
+
+        truth = self.config.getoption("--opgen-truth")
+        with opgen.open(path) as bundle, tempfile.TemporaryDirectory(prefix="opgen-") as folder:
+            if results is None:
+                results = f"{folder}/results.h5"
+                name, device = map(self.config.getoption, ("--opgen-backend", "--opgen-device"))
+                run(bundle, name, results, device=device)
+            report: DiffReport = opgen.diff(bundle, results, truth=truth)
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
+        """Add a test per case, before ``-k`` and marks choose among them."""
+        import opgen
+
+        for number, path in enumerate(self.bundles):
+            try:
+                with opgen.open(path) as bundle:
+                    ids = bundle.ids
+            except opgen.BundleError as error:
+                raise pytest.UsageError(str(error)) from None
+            name = on_one_line(str(path))
+            file = BundleFile.from_parent(
+                session,
+                name=name,
+                nodeid=name,
+                path=path,
+                ids=ids,
+                report=partial(lambda number: self.reports[number], number),
+            )
+            items.extend(file.collect())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Tests are about to run."""
+        if not self.config.getoption("collectonly"):
+            self.reports = self.judge()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """A worker of xdist starts: what is wrong with the files is said before it does."""
+        from opgen.report import data
+
+        self.reports = self.reports or self.judge()
+        node.workerinput[_REPORTS] = list(map(data.text, self.reports))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test is done, here or in a worker."""
+        said = dict(report.user_properties)
+        if report.when == "call" and "evidence" in said:
+            self.judged += 1
+            self.proved |= said["evidence"] is True
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Cases that prove nothing are no success."""
+        if self.unproved and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @property
+    def unproved(self) -> bool:
+        """Whether cases ran, or a bundle has none, and nothing is proved."""
+        empty = not all(map(len, self.reports))
+        return not self.proved and bool(self.judged or empty)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """What there is to say of the whole comparison."""
+        from opgen.comparison.statuses import UNPROVED
+
+        notes = dict.fromkeys(chain.from_iterable(report.notes for report in self.reports))
+        lines = [*notes, *([UNPROVED] if self.unproved else [])]
+        if lines:
+            terminalreporter.section("opgen")
+        for line in lines:
+            terminalreporter.write_line(on_one_line(line))
 
 
 class BundleFile(pytest.Collector):
-    """A bundle as pytest sees it."""
+    """A bundle as pytest sees it; ``report`` gives its verdicts once they are there."""
 
-    def __init__(self, *, path: Path, **rest: Any) -> None:
+    def __init__(
+        self, *, ids: Sequence[str], report: Callable[[], DiffReport], **rest: Any
+    ) -> None:
         super().__init__(**rest)
-        self.bundle = path
+        self.ids, self.report = ids, report
 
     def collect(self) -> Iterator[CaseItem]:
-        """An item per case; a bundle that cannot be read is an error of usage."""
-        import opgen
-
-        try:
-            with opgen.open(self.bundle) as bundle:
-                ids = bundle.ids
-        except opgen.BundleError as error:
-            raise pytest.UsageError(str(error)) from None
-        return (CaseItem.from_parent(self, name=f"[{name}]", case=name) for name in ids)
-
-    def report(self) -> DiffReport:
-        """The verdicts of all cases, computed when the first is asked for."""
-        stash = self.config.stash
-        if _REPORT not in stash:
-            stash[_REPORT] = _report(self.config, self.bundle)
-        return stash[_REPORT]
+        """An item per case."""
+        return (
+            CaseItem.from_parent(self, name=f"[{on_one_line(case)}]", case=case)
+            for case in self.ids
+        )
 
 
 class CaseItem(pytest.Item):
     """One case."""
+
+    parent: BundleFile
 
     def __init__(self, *, case: str, **rest: Any) -> None:
         super().__init__(**rest)
         self.case = case
 
     def runtest(self) -> None:
+        from opgen.comparison.diff_report import proves
         from opgen.comparison.statuses import KNOWN, LENIENT, PASSED
 
-        parent = self.parent
-        assert isinstance(parent, BundleFile)
-        report = parent.report()
+        report = self.parent.report()
         verdict = report[self.case]
         self.user_properties.append(("verdict", verdict.verdict))
-        said = f"{verdict.verdict}: {verdict.detail}" if verdict.detail else verdict.verdict
+        self.user_properties.append(("evidence", proves(verdict)))
+        said = ": ".join(filter(None, (verdict.verdict, on_one_line(verdict.detail))))
         if self.case in report.waived:
-            pytest.xfail(f"waived, {report.waived[self.case]}: {said}")
+            pytest.xfail(f"waived, {on_one_line(report.waived[self.case])}: {said}")
         if report.fails(verdict, self.config.getoption("--opgen-strict")):
-            raise CaseFailure(f"{self.case}\n{said}")
+            raise CaseFailure(f"{on_one_line(self.case)}\n{said}")
         if verdict.verdict in (LENIENT, KNOWN):
             pytest.xfail(said)
         if verdict.verdict != PASSED:
@@ -169,53 +256,8 @@ class CaseItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where a test stands: in the bundle."""
-        parent = self.parent
-        assert isinstance(parent, BundleFile)
-        return parent.bundle, None, self.case
+        return self.parent.path, None, on_one_line(self.case)
 
 
 class CaseFailure(Exception):
     """A case whose verdict is bad."""
-
-
-def _waivers(config: pytest.Config) -> list[Waiver]:
-    from opgen.comparison import waivers
-    from opgen.model import FileError
-
-    path = config.getoption("--opgen-waivers")
-    try:
-        return waivers.read(path) if path else []
-    except FileError as error:
-        raise pytest.UsageError(str(error)) from None
-
-
-def _report(config: pytest.Config, path: Path) -> DiffReport:
-    import opgen
-    from opgen.comparison import waivers
-    from opgen.model import FileError
-
-    try:
-        report = _compared(config, path)
-        waivers.apply(report, config.stash[_WAIVERS], datetime.date.today())
-        return report
-    except (opgen.BundleError, FileError) as error:
-        pytest.exit(str(error), returncode=pytest.ExitCode.USAGE_ERROR)
-
-
-def _compared(config: pytest.Config, path: Path) -> DiffReport:
-    import opgen
-
-    truth = config.getoption("--opgen-truth")
-    results = config.getoption("--opgen-results")
-    if results:
-        report: DiffReport = opgen.diff(path, results, truth=truth)
-    else:
-        from opgen.devices import backend
-        from opgen.devices.running import run
-
-        with tempfile.TemporaryDirectory(prefix="opgen-") as folder, opgen.open(path) as bundle:
-            answers = Path(folder) / "results.h5"
-            name, device = map(config.getoption, ("--opgen-backend", "--opgen-device"))
-            run(bundle, backend(name, device=device), answers)
-            report = opgen.diff(bundle, answers, truth=truth)
-    return report

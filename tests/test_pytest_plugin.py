@@ -161,3 +161,55 @@ def test_a_backend_runs_the_cases(files):
     pytest.importorskip("torch")
     code, said = run(files, "--opgen-bundle", "suite.h5", "--opgen-backend", "torch", "-k", "pad")
     assert code == 0, said
+
+
+def test_several_bundles_are_all_judged(files):
+    """The second one alone would be green."""
+    calls = {"norm": sample.norm()}
+    with opgen.open(sample.write(files / "other.h5", calls)) as bundle:
+        sample.answer(bundle, files / "others.h5")
+    other = "--opgen-bundle", "other.h5", "--opgen-results", "others.h5"
+    code, said = run(files, "--opgen-bundle", "suite.h5", "--opgen-results", "results.h5", *other)
+    assert (code, "2 failed, 26 passed" in said, "PASSED other.h5::[norm]" in said) == (
+        1,
+        True,
+        True,
+    )
+    code, said = run(files, *other, "--opgen-bundle", "suite.h5")
+    assert (code, "--opgen-results FILE once for each" in said) == (4, True)
+    code, said = run(files, *other[:2], "--opgen-results", "results.h5")
+    assert (code, "results of another bundle" in said) == (4, True)
+
+
+@pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n", "2"]])
+def test_cases_that_prove_nothing_are_no_success(tmp_path, workers):
+    """Answers that are right whatever they are; an empty bundle; beside a test that passes."""
+    calls = {name: sample.CALLS[name] for name in ("assumed-stride", "conv-nothing")}
+    (tmp_path / "test_own.py").write_text("def test_own(): pass", encoding="utf-8")
+    for name, some in (("open", calls), ("empty", {})):
+        with opgen.open(sample.write(tmp_path / f"{name}.h5", some)) as bundle:
+            sample.answer(bundle, tmp_path / f"{name}_results.h5", assumed_stride=161002)
+        options = "--opgen-bundle", f"{name}.h5", "--opgen-results", f"{name}_results.h5"
+        code, said = run(tmp_path, *workers, *options)
+        assert (code, "nothing proved: no case passed on evidence" in said) == (1, True), said
+        assert "PASSED test_own.py::test_own" in said or workers
+    if not workers:
+        code, said = run(tmp_path, *options, "--collect-only")
+        assert (code, "nothing proved" in said) == (0, False), said
+
+
+def test_a_worker_is_told_what_is_wrong_with_the_files(files):
+    options = "--opgen-bundle", "suite.h5", "--opgen-results", "suite.h5"
+    code, said = run(files, "-p", "xdist", "-n", "2", *options)
+    assert (code, "is an opgen bundle file, not a results file" in said) == (4, True), said
+
+
+def test_an_id_forges_nothing(files):
+    """Of a bundle by somebody who knows how terminals and logs of CI read their lines."""
+    forged = "pad\x1b[31m\n::error::\u202e"
+    with opgen.open(sample.write(files / "forged.h5", {forged: sample.pad()})) as bundle:
+        sample.answer(bundle, files / "forged_results.h5", lambda case, outputs: {})
+    code, said = run(files, "--opgen-bundle", "forged.h5", "--opgen-results", "forged_results.h5")
+    assert code == 1 and "\x1b[31m" not in said and "\u202e" not in said
+    assert not [line for line in said.splitlines() if line.startswith("::error::")]
+    assert r"FAILED forged.h5::[pad\x1b[31m\x0a::error::\u202e]" in said

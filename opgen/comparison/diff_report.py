@@ -64,6 +64,11 @@ class Group:
         return f"{self.cause}: {cases}{far}, such as {self.example}"
 
 
+def proves(verdict: Verdict) -> bool:
+    """Whether a case passed on evidence, or is a known deviation."""
+    return verdict.verdict == KNOWN or bool(verdict.metrics.get("evidence"))
+
+
 def largest_ratio(verdict: Verdict) -> float | None:
     """The largest error / bound of a case's outputs; None where none was compared."""
     outputs = verdict.metrics.get("outputs", {})
@@ -160,10 +165,8 @@ class DiffReport:
 
     @property
     def proved(self) -> bool:
-        """Whether a case passed on evidence, or is a known deviation; waivers are no evidence."""
-        known = (verdict.verdict == KNOWN for verdict in self.verdicts)
-        evidence = (verdict.metrics.get("evidence", False) for verdict in self.verdicts)
-        return any(known) or any(evidence) or (self.allow_empty and not self.verdicts)
+        """Whether a case proves something; waivers are no evidence."""
+        return any(map(proves, self.verdicts)) or (self.allow_empty and not self.verdicts)
 
     def green(self, strict: bool = False) -> bool:
         """The one rule by which every form of a report is green: nothing is bad, and something is

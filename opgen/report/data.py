@@ -73,12 +73,17 @@ def text(report: DiffReport) -> str:
 
 def read(path: str | Path) -> DiffReport:
     """A report that was written as JSON; FileError for anything else."""
+    return parse(read_text(path), str(path))
 
-    def refused(text: str) -> FileError:
-        return FileError([Problem(str(path), None, "", text)])
+
+def parse(text: str, file: str) -> DiffReport:
+    """The same, of text."""
+
+    def refused(why: str) -> FileError:
+        return FileError([Problem(file, None, "", why)])
 
     try:
-        data = json.loads(read_text(path))
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise refused(f"is not JSON: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
