@@ -62,6 +62,7 @@ COVERED_BY = {
     ),
     "test_plan.py": "suite.planning.plan_form suite.enumeration.handwritten",
     "test_mutants.py": "devices.mutant",
+    "test_verdicts.py": "comparison.comparing",
     "test_refresh.py": "generation.versions",
     "test_coverage.py": "quality.coverage_request",
     "test_explain.py": "quality.rule_examples report.cases",

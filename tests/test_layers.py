@@ -20,7 +20,7 @@ KNOWS = {
         "minimization report devices lint quality lock generation suite comparison oracle interop"
         " spec calls bundle files model __init__"
     ),
-    "pytest_plugin": "devices comparison model __init__",
+    "pytest_plugin": "devices comparison report model __init__",
     "minimization": "devices generation suite comparison oracle spec calls bundle numerics model",
     "report": "quality lock comparison oracle bundle files numerics model",
     "devices": "quality spec calls bundle numerics model __init__",

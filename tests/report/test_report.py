@@ -418,7 +418,13 @@ def test_maps_show_the_last_column():
     device[..., -1] = 1
     axes = ("sample", "group", "channel", "row", "column")
     found = ComparedOutput(
-        "x", device, np.zeros_like(device), np.full(device.shape, 0.1), (2, 2, 2, 3, 5), axes
+        "x",
+        device,
+        np.zeros_like(device),
+        np.full(device.shape, 0.1),
+        (2, 2, 2, 3, 5),
+        axes,
+        "DOUBLE",
     )
     drawn = {(rows, columns): (values, lines) for values, rows, columns, lines in panels(found)}
     assert set(drawn) == {("sample", "channel"), ("row", "column")}
@@ -483,7 +489,7 @@ def test_maps_of_every_rank_keep_an_element_in_its_place_and_part_channels_by_gr
     drawn = {
         (rows, columns): (values, lines)
         for values, rows, columns, lines in panels(
-            ComparedOutput("x", device, np.zeros(form), np.full(form, 0.1), form, axes)
+            ComparedOutput("x", device, np.zeros(form), np.full(form, 0.1), form, axes, "DOUBLE")
         )
     }
     assert {names: values.shape for names, (values, _) in drawn.items()} == pairs
@@ -496,5 +502,5 @@ def test_a_map_of_one_number_is_drawn():
     pytest.importorskip("matplotlib")
     from opgen.report.maps import error_map
 
-    found = ComparedOutput("x", np.ones(()), np.zeros(()), np.full((), 0.1), (), ())
+    found = ComparedOutput("x", np.ones(()), np.zeros(()), np.full((), 0.1), (), (), "DOUBLE")
     assert error_map(found).startswith("data:image/png;base64,")
