@@ -161,8 +161,9 @@ def _value(value: Argument) -> ArgumentValue:
 
 # and back -----------------------------------------------------------------------------------------
 def read_back(case: CaseView, answers: Sequence[CallAnswer]) -> Result:
-    """The outputs that were asked for, as the views that were passed, and what is noteworthy of any
-    run. A device that wrote where nothing is its to write has the run status ``overrun``.
+    """The outputs that were asked for, or were written though masked out, as the views that were
+    passed, and what is noteworthy of any run. A device that wrote where nothing is its to write has
+    the run status ``overrun``.
     """
     last = answers[-1]
     if last.run_status != 0:
@@ -182,7 +183,7 @@ def read_back(case: CaseView, answers: Sequence[CallAnswer]) -> Result:
             left = memory.untouched(desc, [answer.outputs[position] for answer in answers])
             remarks += memory.of_output(name, left, places, name in case.golden)
             unwritten[name] = int(left[places].sum())
-        if name in case.golden:
+        if name in case.golden or unwritten.get(name, len(places)) < len(places):
             outputs[name] = raw.view(numpy_dtype(desc.dtype))[places].reshape(desc.shape)
     status = OVERRUN if any(foreign for _, foreign in remarks) else 0
     text = "; ".join(filter(None, (last.error, *dict.fromkeys(text for text, _ in remarks))))
