@@ -47,15 +47,19 @@ class NamedCall:
     line: int | None = field(default=None, compare=False)
 
 
-def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) -> list[NamedCall]:
+def read_calls(
+    source: str | Path,
+    prototypes: Mapping[str, Mapping[str, str]],
+    skipped: list[Problem] | None = None,
+) -> list[NamedCall]:
     """Read a ``.jsonl`` or ``.jsonl.gz`` file, or standard input for ``-``; raises FileError with
-    every bad line.
+    every bad line, unless ``skipped`` takes them.
 
     ``prototypes`` maps each api to its parameters and their kinds.
     """
     name = "<stdin>" if str(source) == "-" else str(source)
     calls: list[NamedCall] = []
-    problems: list[Problem] = []
+    problems: list[Problem] = [] if skipped is None else skipped
     seen: dict[str, int] = {}
     reader = ArgumentReader()
     try:
@@ -75,7 +79,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
                     calls.append(named)
                 except CallFault as fault:
                     problems.append(Problem(name, number, "", str(fault)))
-                    if len(problems) == MOST_PROBLEMS:
+                    if skipped is None and len(problems) == MOST_PROBLEMS:
                         problems.append(
                             Problem(
                                 name, None, "", f"{MOST_PROBLEMS} bad lines; the rest was not read"
@@ -85,7 +89,7 @@ def read_calls(source: str | Path, prototypes: Mapping[str, Mapping[str, str]]) 
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError.of(name, "", f"cannot be read: {reason}") from None
-    if problems:
+    if problems and skipped is None:
         raise FileError(problems)
     return calls
 

@@ -63,7 +63,8 @@ def command(
 
     opgen names the facts whose lines changed, moved or vanished, and the cases that they touch. A
     page can also say something new on lines that no fact cites. So read a changed page again;
-    "opgen page OP --pages DIR" prints it beside its spec.
+    "opgen page OP --pages DIR" prints it beside its spec. opgen also names specs without a page;
+    exit 1 if you asked for one.
     """
     from dataclasses import asdict
     from pathlib import Path
@@ -89,14 +90,18 @@ def command(
     options.only_one(digests=digests, json=as_json)
     known = load_catalog(specs_folder(), digests=False) if digests else catalog()
     wanted = [known.api(name) for name in operators] or list(known.kinds)
-    specs, unread = readable(
-        [spec for spec in known.specs if spec.api in wanted and spec.page], Path(folder)
-    )
+    asked = [spec for spec in known.specs if spec.api in wanted]
+    specs, unread = readable([spec for spec in asked if spec.page], Path(folder))
+    without_page = [spec.name for spec in asked if not spec.page]
+    for name in without_page:
+        click.echo(f"{name}: has no page to compare with", err=True)
     if digests:
         for spec in specs:
             click.echo(f"{spec.file}\n{page_block(spec, Path(folder))}")
         if unread:
             raise FileError(unread)
+        if operators and without_page:
+            raise click.exceptions.Exit(DIFFERENCE)
         return
     held = read_lock(Path(lock)) if lock else Lock()
     if plan:
@@ -149,7 +154,7 @@ def command(
         click.echo(f"{counted(len(specs), 'page')}: the text is the one that was transcribed")
     if unread:
         raise FileError(unread)
-    if findings:
+    if findings or (operators and without_page):
         raise click.exceptions.Exit(DIFFERENCE)
 
 

@@ -29,20 +29,29 @@ from opgen.model import TRUTHS, Truth
     show_default=True,
     help="Which sources to ask.",
 )
-def command(calls: str, form: str, truth: str) -> None:
+@click.option(
+    "--skip-bad-lines",
+    is_flag=True,
+    help="Judge the other lines of a file with bad ones, and exit 1.",
+)
+def command(calls: str, form: str, truth: str, skip_bad_lines: bool) -> None:
     """Say what page and library answer to calls, and which rules the calls break.
 
     FILE has one call per line, in JSON. Without FILE, or with -, calls come from standard input.
-    opgen prints one line of JSON per call, in the same order.
+    opgen prints one line of JSON per call, in the same order. It refuses a file with a line that is
+    no call, unless --skip-bad-lines; then it names such lines. Exit 2 if no line is a call.
     """
     from opgen.calls.gc_pause import gc_paused
     from opgen.calls.jsonl import read_calls
+    from opgen.cli import BAD, DIFFERENCE
+    from opgen.model import Problem
     from opgen.oracle import callfiles
-    from opgen.report.terminal import visible
+    from opgen.report.terminal import on_one_line, visible
     from opgen.spec.catalog import catalog
 
     pages = catalog()
-    answers = callfiles.judge_calls(read_calls(calls, pages.kinds), pages)
+    skipped: list[Problem] | None = [] if skip_bad_lines else None
+    answers = callfiles.judge_calls(read_calls(calls, pages.kinds, skipped), pages)
     asked: Truth = truth  # type: ignore[assignment]
     lines = (
         callfiles.json_lines(answers, pages, asked)
@@ -51,3 +60,7 @@ def command(calls: str, form: str, truth: str) -> None:
     )
     with gc_paused():
         sys.stdout.writelines(f"{line}\n" for line in lines)
+    for problem in skipped or ():
+        click.echo(on_one_line(str(problem)), err=True)
+    if skipped:
+        raise click.exceptions.Exit(DIFFERENCE if answers else BAD)

@@ -351,6 +351,28 @@ def test_all_bad_lines_at_once_with_their_numbers(tmp_path: Path) -> None:
     assert lines[1].endswith("the id 'a' stands on line 1 already; ids must differ")
 
 
+def test_lines_that_are_no_calls_can_be_skipped(tmp_path: Path) -> None:
+    """All of them, however many; the answers of the others stay in their order."""
+    good = [json.dumps(PAD), json.dumps(POOL), json.dumps(NORM)]
+    unknown = [with_(PAD, "product", "ascend9"), with_(PAD, "args/self/dtype", "FLOAT4")]
+    path = written(tmp_path / "c.jsonl", [good[0], *unknown, good[1], *["{"] * 60, *good[1:]])
+    whole = CliRunner().invoke(main, ["judge", str(path)])
+    assert (whole.exit_code, whole.stdout) == (2, "")
+    judged = CliRunner().invoke(main, ["judge", str(path), "--skip-bad-lines"])
+    assert judged.exit_code == 1
+    assert [json.loads(line)["id"] for line in judged.stdout.splitlines()] == ["a", "p", "n"]
+    said = judged.stderr.splitlines()
+    assert [line.split(": ")[0] for line in said] == [
+        f"{path}:{number}" for number in (2, 3, *range(5, 66))
+    ]
+    assert "no such product 'ascend9'" in said[0] and "no such dtype 'FLOAT4'" in said[1]
+    assert said[-1].endswith("the id 'p' stands on line 4 already; ids must differ")
+    for lines, exit_code in ((["{"], 2), (good, 0)):
+        path = written(tmp_path / "c.jsonl", lines)
+        judged = CliRunner().invoke(main, ["judge", str(path), "--skip-bad-lines"])
+        assert judged.exit_code == exit_code
+
+
 def test_a_flood_of_bad_lines_is_cut(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         read_calls(written(tmp_path / "c.jsonl", ["{"] * 99), catalog().kinds)

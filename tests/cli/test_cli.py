@@ -835,16 +835,27 @@ def test_audit_says_what_it_can_of_every_page(tmp_path: Path, more: list[str]) -
     said = "".join(
         f"{tmp_path / name}: cannot be read: No such file or directory\n" for name in pages
     )
+    none = "".join(
+        f"{spec.name}: has no page to compare with\n" for spec in catalog().specs if not spec.page
+    )
     shown = run("audit", "--pages", str(tmp_path), *more)
-    assert (shown.exit_code, shown.stdout, shown.stderr) == (2, "", said)
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (2, "", none + said)
     (tmp_path / pages[0]).write_text("x\n" * 21, encoding="utf-8")
     shown = run("audit", "--pages", str(tmp_path), *more)
-    assert (shown.exit_code, shown.stderr) == (2, said.partition("\n")[2]) and shown.stdout
+    assert (shown.exit_code, shown.stderr) == (2, none + said.partition("\n")[2]) and shown.stdout
     shutil.copy(tmp_path / pages[0], tmp_path / pages[1])
     found = json.loads(run("audit", "--pages", str(tmp_path), "--json").stdout)
     assert {finding["spec"] for finding in found} == {
         spec.name for spec in catalog().specs if spec.page and spec.page.file in pages[:2]
     }
+
+
+@pytest.mark.parametrize("more", [[], ["--digests"], ["--json"]])
+def test_audit_of_a_spec_without_a_page_proves_nothing(tmp_path: Path, more: list[str]) -> None:
+    for name in ("avg_pool3d_backward", "aclnnAvgPool3dBackward"):
+        shown = run("audit", "--pages", str(tmp_path), name, *more)
+        said = "avg_pool3d_backward: has no page to compare with\n"
+        assert (shown.exit_code, shown.stderr) == (1, said)
 
 
 def test_audit_names_the_cases_of_a_lock_that_are_touched(tmp_path: Path) -> None:

@@ -468,6 +468,20 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, case: Any, message: str) -
     assert message in str(found.unreadable[0]) and len(str(found.unreadable[0])) < 450
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        change(pad, "self", tensor("self", 2, 3, 4, 4, dtype="int4")),
+        pad(aclnn_name="aclnnPadV4"),
+        change(conv, "format", attr("format", "NCXY", "non_param")),
+    ],
+)
+def test_an_unknown_word_ends_one_case_and_not_the_file(tmp_path: Path, case: Case) -> None:
+    code, said, made = run(tmp_path, case, pad(id=99))
+    assert code == 1 and len(made.read_text().splitlines()) == 1
+    assert f"case {case['id']}: " in said and "no such " in said
+
+
 def test_a_repeated_id_is_named(tmp_path: Path) -> None:
     found = read(tmp_path, pad(), pad())
     assert str(found.unreadable[0]).endswith(

@@ -197,6 +197,31 @@ def test_products_overrule_the_series(tmp_path: Path) -> None:
     assert [call.product for call in calls(found, tmp_path)] == ["ascend310p"] * 2
 
 
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("soc_series", "('Ascend999',)"),
+        ("tensor_dtypes", "('int4',)"),
+        ("tensor_formats", "('NCXY',)"),
+        ("api_name", "aclnnPadV4"),
+    ],
+)
+def test_an_unknown_word_ends_one_row_and_not_the_file(
+    tmp_path: Path, column: str, cell: str
+) -> None:
+    (tmp_path / "cases.csv").write_text(table(PAD | {column: cell}, POOL), encoding="utf-8")
+    args = ["import", "ttk", str(tmp_path / "cases.csv"), "-o", str(tmp_path / "calls.jsonl")]
+    shown = CliRunner().invoke(main, args, prog_name="opgen")
+    assert shown.exit_code == 1 and "cases.csv:2: case pad_1: " in shown.stderr
+    assert len((tmp_path / "calls.jsonl").read_text().splitlines()) == 2
+
+
+def test_an_unknown_soc_beside_a_known_one_is_noted(tmp_path: Path) -> None:
+    found = read(tmp_path, PAD | {"soc_series": "('Ascend910B', 'Ascend999', '-Ascend998')"})
+    assert [call.product for call in calls(found, tmp_path)] == ["ascend910b"]
+    assert json.loads(found.lines[0])["notes"] == ["soc_series: 'Ascend999' is of no known product"]
+
+
 def test_disabled_rows_are_left_out_by_name(tmp_path: Path) -> None:
     found = read(tmp_path, PAD | {"is_enabled": "FALSE"}, POOL)
     assert (
