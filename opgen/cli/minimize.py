@@ -45,6 +45,9 @@ if TYPE_CHECKING:
     type=OutputPath(file_okay=False, folder=True),
     help="Folder to write; ./CASE-minimal by default.",
 )
+@click.option(
+    "--any-backend", is_flag=True, help="Accept results of another backend or another device."
+)
 @force_option()
 @quiet_option()
 def command(
@@ -52,6 +55,7 @@ def command(
     results: str,
     case: str,
     most: int,
+    any_backend: bool,
     output: str | None,
     force: bool,
     quiet: bool,
@@ -98,6 +102,7 @@ def command(
             failed,
             backend,
             most=most,
+            any_backend=any_backend,
             progress=tell,
             **settings,
         )

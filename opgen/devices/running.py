@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Unpack
 
 from opgen.bundle.format.dtypes import BundleError
-from opgen.bundle.format.heading import header
+from opgen.bundle.format.heading import Header, header
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.bundle.results.writer import Results
@@ -37,6 +37,7 @@ def run(
     cases: Sequence[str] = (),
     resume: bool = False,
     force: bool = False,
+    watch: bool = True,
     progress: Callable[[int], None] = lambda done: None,
     **settings: Unpack[Settings],
 ) -> Tally:
@@ -51,8 +52,8 @@ def run(
     device answered. Stopped while the backend runs, by an interruption or by a fault, it writes
     what there is and passes on what stopped it. ``progress`` is told how many more cases are done.
 
-    DeviceLost where :data:`LOST` codes of the runtime come in a row and a valid call gets another:
-    the first of them stays, and ``resume`` repeats what came after it.
+    DeviceLost where :data:`LOST` codes of the runtime come in a row and a valid call gets another,
+    unless ``watch`` is false: the first of them stays, and ``resume`` repeats what came after it.
     """
     if isinstance(backend, str):
         backend = backend_of(backend, **settings)
@@ -67,7 +68,7 @@ def run(
             facts = {"backend": backend.name, "device": backend.device}
             _say(results, header({**facts, **backend.open(file, left)}, {}))
             _log.info("%s: %d cases to run, %d answered before", output, len(left), len(results))
-            watch = _Watch(file, backend, results, left)
+            lookout = _Lookout(file, backend, results, left)
             for answer in backend.answers(left):
                 results.add(
                     answer.id,
@@ -81,11 +82,12 @@ def run(
                 tally[_kind(answer)] += 1
                 _log.debug("%s: status %s, %s s", answer.id, answer.status, answer.time)
                 progress(1)
-                watch.see(answer)
+                if watch:
+                    lookout.see(answer)
     return tally
 
 
-class _Watch:
+class _Lookout:
     """Looks out for a device that is lost: it returns a code of the runtime to whatever it is
     asked, which tells nothing of the calls.
     """
@@ -141,20 +143,25 @@ def _code(answer: Result) -> Code | None:
     return answer.status or answer.run_status
 
 
-def _say(results: Results, device: dict[str, object]) -> None:
+def _say(results: Results, device: Header) -> None:
     """Name the device; BundleError where the answers that are gone on from are those of another:
     nobody could tell them apart.
     """
-    earlier = {key: results.earlier[key] for key in ("backend", "device") if key in results.earlier}
-    now = {key: device.get(key) for key in earlier}
-    if now != earlier:
+    if others := unlike(results.earlier, device):
         results.leave()
-        before, after = (" ".join(map(str, names.values())) for names in (earlier, now))
         raise BundleError(
-            f"{results.path}: results of {before}: cannot be resumed with {after}; write another"
-            " file"
+            f"{results.path}: results of {others[0]}: cannot be resumed with {others[1]}; write"
+            " another file"
         )
     results.header.update(device)
+
+
+def unlike(header: Header, device: Header) -> tuple[str, str] | None:
+    """The backend and the device that two headers name, where these differ."""
+    earlier = {key: header[key] for key in ("backend", "device") if key in header}
+    now = {key: device.get(key) for key in earlier}
+    before, after = (" ".join(map(str, names.values())) for names in (earlier, now))
+    return (before, after) if before != after else None
 
 
 def _kind(answer: Result) -> str:

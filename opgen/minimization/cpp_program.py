@@ -7,6 +7,7 @@ from __future__ import annotations
 from math import isfinite, isnan
 
 from opgen.calls.kinds import KINDS
+from opgen.devices import memory
 from opgen.minimization.failure import Failure
 from opgen.minimization.program_text import (
     AbiTensor,
@@ -37,7 +38,10 @@ _HEAD = """\
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <limits>
+#include <random>
+#include <string>
 #include <vector>
 
 extern "C" {{
@@ -53,11 +57,65 @@ int {api}(void*, uint64_t, aclOpExecutor*, void*);
 static void ok(int status, const char* what) {{
     if (status) {{ std::printf("%s returned %d: %s\\n", what, status, aclGetRecentErrMsg()); std::exit(2); }}
 }}
-[[maybe_unused]] static void* upload(const void* data, size_t size) {{
+struct View {{ std::vector<int64_t> shape, strides; int64_t offset; int size; }};  // size: bytes of an element
+using Bytes = std::vector<unsigned char>;
+struct Buffer {{ std::string name; bool output; Bytes held, now; char* device; }};
+static constexpr size_t GUARD = {guard};
+static std::deque<Buffer> buffers;
+
+// Lay bytes on the device, between two guards of noise.
+[[maybe_unused]] static void* lay(const char* name, bool output, const void* data, size_t size) {{
+    static std::minstd_rand noise;
+    Buffer buffer{{name, output, Bytes(size + 2 * GUARD), {{}}, nullptr}};
+    for (auto& byte : buffer.held) byte = (unsigned char)(noise() >> 8);
+    if (size) std::memcpy(buffer.held.data() + GUARD, data, size);
     void* device = nullptr;
-    ok(aclrtMalloc(&device, size ? size : 1, 0), "aclrtMalloc");
-    if (size) ok(aclrtMemcpy(device, size, data, size, 1), "aclrtMemcpy");
-    return device;
+    ok(aclrtMalloc(&device, buffer.held.size(), 0), "aclrtMalloc");
+    ok(aclrtMemcpy(device, buffer.held.size(), buffer.held.data(), buffer.held.size(), 1), "aclrtMemcpy");
+    buffer.device = (char*)device;
+    buffers.push_back(buffer);
+    return buffer.device + GUARD;
+}}
+// Read everything back; how many bytes were written that are not the device's: inputs, and all guards.
+[[maybe_unused]] static size_t overwritten() {{
+    size_t all = 0;
+    for (Buffer& buffer : buffers) {{
+        size_t count = 0, size = buffer.held.size();
+        buffer.now.resize(size);
+        ok(aclrtMemcpy(buffer.now.data(), size, buffer.device, size, 2), "aclrtMemcpy");
+        for (size_t i = 0; i < size; i++)
+            if (!buffer.output || i < GUARD || i >= size - GUARD) count += buffer.now[i] != buffer.held[i];
+        if (count) std::printf("%s: %zu bytes in or around it were overwritten\\n", buffer.name.c_str(), count);
+        all += count;
+    }}
+    return all;
+}}
+[[maybe_unused]] static Bytes filled(const Bytes& pattern, size_t count) {{
+    Bytes result;
+    while (count-- > 0) result.insert(result.end(), pattern.begin(), pattern.end());
+    return result;
+}}
+static int64_t place(const View& view, int64_t index) {{
+    int64_t at = view.offset;
+    for (size_t i = view.shape.size(); i-- > 0; index /= view.shape[i]) at += index % view.shape[i] * view.strides[i];
+    return at;
+}}
+// How many elements of an output were not written, or were outside its view.
+[[maybe_unused]] static int misplaced(size_t position, const View& view, bool wanted) {{
+    const Buffer& buffer = buffers[position];
+    size_t count = 1, size = size_t(view.size), elements = (buffer.held.size() - 2 * GUARD) / size;
+    for (int64_t extent : view.shape) count *= size_t(extent);
+    std::vector<bool> inside(elements);
+    for (size_t i = 0; i < count; i++) inside[size_t(place(view, int64_t(i)))] = true;
+    int unwritten = 0, gaps = 0;
+    for (size_t i = 0; i < elements; i++) {{
+        bool kept = !std::memcmp(&buffer.now[GUARD + i * size], &buffer.held[GUARD + i * size], size);
+        unwritten += wanted && inside[i] && kept;
+        gaps += !inside[i] && !kept;
+    }}
+    if (unwritten) std::printf("%s: %d elements were not written\\n", buffer.name.c_str(), unwritten);
+    if (gaps) std::printf("%s: %d elements outside its view were overwritten\\n", buffer.name.c_str(), gaps);
+    return unwritten + gaps;
 }}
 template <class T> [[maybe_unused]] static double plain(const char* at) {{ T value; std::memcpy(&value, at, sizeof value); return value; }}
 [[maybe_unused]] static double bfloat(const char* at) {{
@@ -72,20 +130,13 @@ template <class T> [[maybe_unused]] static double plain(const char* at) {{ T val
                  : exponent ? std::ldexp(1024 + fraction, exponent - 25) : std::ldexp(fraction, -24);
     return bits & 0x8000 ? -value : value;
 }}
-struct View {{ std::vector<int64_t> shape, strides; int64_t offset; int size; }};
-static int64_t place(const View& view, int64_t index) {{
-    int64_t at = view.offset;
-    for (size_t i = view.shape.size(); i-- > 0; index /= view.shape[i]) at += index % view.shape[i] * view.strides[i];
-    return at;
-}}
-[[maybe_unused]] static int compare(const char* name, void* device, size_t bytes, const View& view, int parts,
-                                    double (*decode)(const char*), const std::vector<double>& golden,
-                                    const std::vector<double>& bound) {{
-    std::vector<char> host(bytes + 1);
-    ok(aclrtMemcpy(host.data(), bytes, device, bytes, 2), "aclrtMemcpy");
+[[maybe_unused]] static int compare(size_t position, const View& view, int parts, double (*decode)(const char*),
+                                    const std::vector<double>& golden, const std::vector<double>& bound) {{
+    const Buffer& buffer = buffers[position];
+    const char *name = buffer.name.c_str(), *host = (const char*)buffer.now.data() + GUARD;
     int wrong = 0;
     for (size_t i = 0; i < golden.size(); i++) {{
-        double value = decode(host.data() + place(view, int64_t(i) / parts) * view.size + int(i) % parts * (view.size / parts));
+        double value = decode(host + place(view, int64_t(i) / parts) * view.size + int(i) % parts * (view.size / parts));
         if (value == golden[i] || (std::isnan(value) && std::isnan(golden[i])) || std::fabs(value - golden[i]) <= bound[i]) continue;
         if (wrong++ < 20) std::printf("%s, element %zu: %.9g, expected %.9g within %.3g\\n", name, i, value, golden[i], bound[i]);
     }}
@@ -101,6 +152,7 @@ def program(failure: Failure) -> str:
     head = _HEAD.format(
         summary="\n// ".join(summary(failure)),
         api=failure.call.api,
+        guard=failure.guard,
         signature=", ".join(KINDS[kind].c_type for kind in kinds(failure).values()),
     )
     data = "".join(_data(tensor) for tensor in held.values())
@@ -141,17 +193,18 @@ def _main(failure: Failure, held: dict[str, AbiTensor]) -> list[str]:
         return [*lines, "return 0;"]
     lines += [
         "if (status) return 0;",
-        "std::vector<char> noise(size, char(0xA5));",
-        "void* workspace = size ? upload(noise.data(), size) : nullptr;",
+        "// NaN in every format, so that whatever reads the workspace before it writes there shows",
+        'void* workspace = size ? lay("workspace", true, Bytes(size, 0xFF).data(), size) : nullptr;',
         f"status = {api}(workspace, size, executor, stream);",
         "if (!status) status = aclrtSynchronizeStream(stream);",
         'std::printf("second phase: %d %s\\n", status, status ? aclGetRecentErrMsg() : "");',
         "if (status) return 1;",
-        "int wrong = 0;",
+        "bool wrong = overwritten() > 0;",
     ]
-    for name in failure.golden:
-        lines += _comparison(held[name], parts(failure.golden[name]), parts(failure.bound[name]))
-    return [*lines, "return wrong != 0;"]
+    for position, tensor in enumerate(held.values()):
+        if tensor.bits is None:
+            lines += _checks(position, tensor, failure)
+    return [*lines, "return wrong;"]
 
 
 def _arguments(failure: Failure, held: dict[str, AbiTensor]) -> tuple[list[str], list[str]]:
@@ -180,12 +233,13 @@ def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
     size = desc.storage_elements * tensor.itemsize
     if not data:
         address = f"void* {name} = nullptr;  // the first phase looks at descriptors only"
-    elif tensor.bits is not None:
-        words = f"{name}_data" if len(tensor.bits) else "nullptr"
-        address = f"void* {name} = upload({words}, {size});"
     else:
-        unwritten = f"std::vector<char>({size + 1}, char(0xFF)).data()"
-        address = f"void* {name} = upload({unwritten}, {size});  // NaN until it is written"
+        words = f"{name}_data" if size else "nullptr"
+        if tensor.bits is None:
+            pattern = ", ".join(map(hex, memory.pattern(desc.dtype)))
+            words = f"filled({{{pattern}}}, {desc.storage_elements}).data()"
+        output = str(tensor.bits is None).lower()
+        address = f'void* {name} = lay("{name}", {output}, {words}, {size});'
     extents = {"shape": desc.shape, "strides": desc.strides, "storage": desc.storage_extents}
     steps = "nullptr" if desc.strides is None else f"{name}_strides"
     return [
@@ -201,21 +255,29 @@ def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
     ]
 
 
-def _comparison(tensor: AbiTensor, golden: list[float], bound: list[float]) -> list[str]:
+def _checks(position: int, tensor: AbiTensor, failure: Failure) -> list[str]:
+    """Lines that look at an output: where it was written and, if it is asked for, its numbers."""
     name, desc = tensor.name, tensor.desc
     shape, strides = (", ".join(map(str, values)) for values in (desc.shape, desc.steps))
-    view = f"{{{{{shape}}}, {{{strides}}}, {desc.offset}, {tensor.itemsize}}}"
+    asked = name in failure.golden
+    lines = [
+        f"const View {name}_view{{{{{shape}}}, {{{strides}}}, {desc.offset}, {tensor.itemsize}}};",
+        f"wrong |= misplaced({position}, {name}_view, {str(asked).lower()}) > 0;",
+    ]
+    if not asked:
+        return lines
     expected = [
         f"const std::vector<double> {name}_{what} ="
-        f" {{\n{folded(map(_literal, values), '        ')}\n    }};"
-        for what, values in (("golden", golden), ("bound", bound))
+        f" {{\n{folded(map(_literal, parts(values)), '        ')}\n    }};"
+        for what, values in (("golden", failure.golden[name]), ("bound", failure.bound[name]))
     ]
     number_parts = 2 if desc.dtype.startswith("COMPLEX") else 1
-    size, decode = desc.storage_elements * tensor.itemsize, _DECODE[DTYPES[desc.dtype].part.name]
+    decode = _DECODE[DTYPES[desc.dtype].part.name]
     return [
+        *lines,
         *expected,
-        f'wrong += compare("{name}", {name}, {size}, {view}, {number_parts}, {decode},'
-        f" {name}_golden, {name}_bound);",
+        f"wrong |= compare({position}, {name}_view, {number_parts}, {decode}, {name}_golden,"
+        f" {name}_bound) > 0;",
     ]
 
 

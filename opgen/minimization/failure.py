@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from opgen.calls.call_json import to_json
-from opgen.model import Call, Code, TensorDesc
+from opgen.model import GUARD, Call, Code, TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.recipes import DEFAULT
 
@@ -17,6 +17,7 @@ class Failure:
     """A call that fails: storages of its inputs, goldens, bounds, and what the device answered.
 
     ``own``: its data are those of the case that the search began with, and no recipe draws them.
+    ``guard``: bytes before and behind every buffer.
     """
 
     call: Call
@@ -34,6 +35,7 @@ class Failure:
     bound: Mapping[str, Array]
     outputs: Mapping[str, Array]
     own: bool = False
+    guard: int = GUARD
 
     @property
     def kind(self) -> tuple[str, Code | None, Code | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opgen.devices import memory
 from opgen.minimization.failure import Failure
 from opgen.minimization.program_text import (
     NO_ANSWER,
@@ -14,7 +15,6 @@ from opgen.minimization.program_text import (
     tensors,
 )
 from opgen.model import TensorDesc
-from opgen.numerics.arrays import Array
 
 _TYPES = {"bool": "c_bool", "int8": "c_int8", "int32": "c_int32", "int64": "c_int64"}
 
@@ -62,13 +62,30 @@ def ok(status, what):
         sys.exit(2)
 
 
-def upload(data):
-    """An array of bytes on the device."""
-    device = c_void_p()
-    ok(acl.aclrtMalloc(byref(device), max(data.nbytes, 1), 0), "aclrtMalloc")
-    if data.nbytes:
-        ok(acl.aclrtMemcpy(device, data.nbytes, data.ctypes.data, data.nbytes, 1), "aclrtMemcpy")
-    return device
+GUARD, NOISE, BUFFERS = {guard}, np.random.default_rng(0), {{}}
+
+
+def lay(name, output, data):
+    """Lay bytes on the device, between two guards of noise."""
+    device, held = c_void_p(), NOISE.integers(0, 256, max(data.nbytes + 2 * GUARD, 1), np.uint8)
+    held[GUARD : GUARD + data.nbytes] = data.view(np.uint8)
+    ok(acl.aclrtMalloc(byref(device), held.nbytes, 0), "aclrtMalloc")
+    ok(acl.aclrtMemcpy(device, held.nbytes, held.ctypes.data, held.nbytes, 1), "aclrtMemcpy")
+    BUFFERS[name] = device, output, slice(GUARD, GUARD + data.nbytes), held, held.copy()
+    return c_void_p(device.value + GUARD)
+
+
+def overwritten():
+    """Read everything back; how many bytes were written that are not the device's: inputs, and all guards."""
+    count = 0
+    for name, (device, output, inner, held, now) in BUFFERS.items():
+        ok(acl.aclrtMemcpy(now.ctypes.data, now.nbytes, device, now.nbytes, 2), "aclrtMemcpy")
+        differs = now != held
+        differs[inner] &= not output
+        if differs.any():
+            print(f"{{name}}: {{differs.sum()}} bytes in or around it were overwritten")
+        count += differs.sum()
+    return count
 
 
 def integers(values):
@@ -89,21 +106,29 @@ def bool_array(*values):
     return c_void_p(base.aclCreateBoolArray((c_bool * max(len(values), 1))(*values), c_uint64(len(values))))
 
 
-def download(device, dtype, elements):
-    host = np.empty(elements, dtype)
-    if host.nbytes:
-        ok(acl.aclrtMemcpy(host.ctypes.data, host.nbytes, device, host.nbytes, 2), "aclrtMemcpy")
-    return host
+def places(shape, strides, offset):
+    """Where the elements of a view lie in its storage."""
+    return np.reshape(offset + sum(np.ix_(*(np.arange(extent) * step for extent, step in zip(shape, strides)))), -1)
 
 
-def compare(name, storage, shape, strides, offset, golden, bound, bfloat16=False):
+def misplaced(name, size, wanted, *view):
+    """How many elements of an output, of so many bytes, were not written, or were outside its view."""
+    _, _, inner, held, now = BUFFERS[name]
+    kept, inside = (now[inner] == held[inner]).reshape(-1, size).all(axis=1), places(*view)
+    unwritten, gaps = kept[inside].sum() * wanted, np.delete(~kept, inside).sum()
+    if unwritten or gaps:
+        print(f"{{name}}: {{unwritten}} elements were not written, {{gaps}} outside its view were")
+    return unwritten + gaps
+
+
+def compare(name, dtype, golden, bound, *view, bfloat16=False):
     """How many elements are wrong; each is printed."""
+    _, _, inner, _, now = BUFFERS[name]
+    storage = now[inner].view(dtype)
     if bfloat16:
         storage = (storage.astype(np.uint32) << 16).view(np.float32)
     wide = np.complex128 if np.iscomplexobj(storage) else np.float64
-    steps = [step * storage.itemsize if extent > 1 else 0 for extent, step in zip(shape, strides)]
-    view = np.lib.stride_tricks.as_strided(storage[offset:], shape, steps) if golden.size else golden
-    got = view.reshape(-1).astype(wide)
+    got = storage[places(*view)].astype(wide)
     with np.errstate(invalid="ignore"):
         off = got - golden
         right = (abs(off.real) <= bound.real) & (abs(off.imag) <= bound.imag) | (got == golden) | np.isnan(got) & np.isnan(golden)
@@ -120,7 +145,11 @@ def program(failure: Failure) -> str:
     """The whole script."""
     types = ", ".join(_TYPES.get(kind, "c_void_p") for kind in kinds(failure).values())
     head = _HEAD.format(
-        summary=docstring(failure), api=failure.call.api, types=types, no_answer=NO_ANSWER
+        summary=docstring(failure),
+        api=failure.call.api,
+        guard=failure.guard,
+        types=types,
+        no_answer=NO_ANSWER,
     )
     return head + "\n".join(_body(failure, tensors(failure))) + "\n"
 
@@ -150,16 +179,19 @@ def _body(failure: Failure, held: dict[str, AbiTensor]) -> list[str]:
     lines += [
         "if status:",
         "    sys.exit(0)",
-        "workspace = upload(np.full(size.value, 0xA5, np.uint8)) if size.value else None",
+        "# NaN in every format, so that whatever reads the workspace before it writes there shows",
+        'workspace = lay("workspace", True, np.full(size.value, 0xFF, np.uint8)) if size.value else'
+        " None",
         "status = SECOND(workspace, size, executor, stream) or acl.aclrtSynchronizeStream(stream)",
         'print("second phase:", status, acl.aclGetRecentErrMsg().decode() if status else "")',
         "if status:",
         "    sys.exit(1)",
-        "wrong = 0",
+        "wrong = overwritten()",
     ]
-    for name, golden in failure.golden.items():
-        lines += _comparison(held[name].desc, name, golden, failure.bound[name])
-    return [*lines, "sys.exit(wrong != 0)"]
+    for tensor in held.values():
+        if tensor.bits is None:
+            lines += _checks(tensor, failure)
+    return [*lines, "sys.exit(bool(wrong))"]
 
 
 def _arguments(failure: Failure, held: dict[str, AbiTensor]) -> tuple[list[str], list[str]]:
@@ -183,11 +215,12 @@ def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
         word = f"np.uint{8 * tensor.bits.itemsize}"
         literals = folded((hex(int(bits)) for bits in tensor.bits), "    ")
         what = f"the bits of {desc.dtype} {list(desc.shape)}"
-        lines = [f"{name}_device = upload(np.array([  # {what}\n{literals}\n], {word}))"]
+        array = f"np.array([  # {what}\n{literals}\n], {word})"
+        lines = [f'{name}_device = lay("{name}", False, {array})']
     elif data:
-        size = desc.storage_elements * tensor.itemsize
-        upload = f"upload(np.full({size}, 0xFF, np.uint8))"
-        lines = [f"{name}_device = {upload}  # NaN until it is written"]
+        pattern = f"np.array({memory.pattern(desc.dtype).tolist()}, np.uint8)"
+        filled = f"np.tile({pattern}, {desc.storage_elements})"
+        lines = [f'{name}_device = lay("{name}", True, {filled})  # until it is written']
     return [
         *lines,
         f"{name} = tensor({desc.shape}, {tensor.dtype}, {tensor.format}, {desc.strides},"
@@ -195,17 +228,21 @@ def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
     ]
 
 
-def _comparison(desc: TensorDesc, name: str, golden: Array, bound: Array) -> list[str]:
+def _checks(tensor: AbiTensor, failure: Failure) -> list[str]:
+    """Lines that look at an output: where it was written and, if it is asked for, its numbers."""
+    name, desc = tensor.name, tensor.desc
+    asked, view = name in failure.golden, f"{desc.shape}, {desc.steps}, {desc.offset}"
+    lines = [f'wrong += misplaced("{name}", {tensor.itemsize}, {asked}, {view})']
+    if not asked:
+        return lines
     bfloat16 = ", bfloat16=True" if desc.dtype == "BFLOAT16" else ""
-    storage = f"{name}_device, np.{numpy_name(desc.dtype)}, {desc.storage_elements}"
     return [
+        *lines,
         *(
             f"{what} = np.array([\n{folded(map(_literal, values.ravel().tolist()), '    ')}\n])"
-            for what, values in (("golden", golden), ("bound", bound))
+            for what, values in (("golden", failure.golden[name]), ("bound", failure.bound[name]))
         ),
-        f"storage = download({storage})",
-        f'wrong += compare("{name}", storage, {desc.shape}, {desc.steps}, {desc.offset}, golden,'
-        f" bound{bfloat16})",
+        f'wrong += compare("{name}", np.{numpy_name(desc.dtype)}, golden, bound, {view}{bfloat16})',
     ]
 
 

@@ -58,7 +58,7 @@ class Trials:
         bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"
         engine.write(suite, bundle, {"seed": self.seed}, seed=self.seed)
         with Bundle(bundle) as file:
-            run(file, self.backend, results)
+            run(file, self.backend, results, watch=False)
             with Results.open(results) as answers:
                 verdicts = {verdict.case: verdict for verdict in diff(file, answers)}
                 failures = [
@@ -108,4 +108,5 @@ class Trials:
             bound=dict(case.bound),
             outputs=dict(answer.outputs) if answer else {},
             own=own,
+            guard=self.backend.guard,
         )
