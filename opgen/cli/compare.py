@@ -17,57 +17,54 @@ SHOWN = 20
 @click.option(
     "--strict", is_flag=True, help="Count lenient cases and known deviations as failures."
 )
+@click.option(
+    "--allow-removed",
+    is_flag=True,
+    help="Do not exit 1 because of cases that passed and are not in the new bundle.",
+)
 @all_option("List every change, not only the first few.")
 @json_option()
-def command(before: str, after: str, strict: bool, everything: bool, as_json: bool) -> None:
+def command(
+    before: str,
+    after: str,
+    strict: bool,
+    allow_removed: bool,
+    everything: bool,
+    as_json: bool,
+) -> None:
     """Say what changed between two reports of opgen diff --json.
 
-    Exit 1 if a case newly fails.
+    Exit 1 if a case newly fails, or if one that passed is now missing, skipped or inconclusive.
     """
     from opgen.cli.console import json_text, note, output
-    from opgen.comparison.changes import VerdictChange, compare_reports
+    from opgen.comparison.changes import compare_reports
     from opgen.report import data
+    from opgen.report.terminal import visible
 
     compared = compare_reports(data.read(before), data.read(after), strict)
-    lists = {
-        "newly failing": compared.failing,
-        "fixed": compared.fixed,
-        "newly waived": compared.waived,
-        "other verdict": compared.other,
-        "new cases": compared.added,
-        "no longer there": compared.removed,
-        "error grew": compared.worse_ratio,
-    }
     if as_json:
-
-        def plain(change: VerdictChange) -> dict[str, str | None]:
-            return {
-                "case": change.case,
-                **dict(zip(("before", "after"), change.verdicts, strict=True)),
-            }
-
-        json_text(
-            {name: [plain(change) for change in changes] for name, changes in lists.items()}
-            | {"unchanged": compared.unchanged}
-        )
+        plain = {
+            kind: [
+                {"case": change.case, "before": change.verdicts[0], "after": change.verdicts[1]}
+                for change in changes
+            ]
+            for kind, changes in compared.kinds.items()
+        }
+        json_text(plain | {"unchanged": compared.unchanged})
     else:
         console = output()
-        for name, changes in lists.items():
+        for kind, changes in compared.kinds.items():
             shown = changes if everything else changes[:SHOWN]
-            for change in shown:
-                console.print(f"{name:15}  {change}", markup=False, soft_wrap=True)
+            lines = [visible(str(change)) for change in shown]
             if len(changes) > len(shown):
-                console.print(
-                    f"{name:15}  ... and {len(changes) - len(shown)} more: --all lists them",
-                    markup=False,
-                )
-        counts = ", ".join(f"{len(changes)} {name}" for name, changes in lists.items() if changes)
-        console.print(
-            f"{counts + ', ' if counts else ''}{compared.unchanged} unchanged", markup=False
-        )
+                lines.append(f"... and {len(changes) - len(shown)} more: --all lists them")
+            for line in lines:
+                console.print(f"{kind:16}  {line}", markup=False, soft_wrap=True)
+        counts = [f"{len(some)} {kind}" for kind, some in compared.kinds.items() if some]
+        console.print(", ".join([*counts, f"{compared.unchanged} unchanged"]), markup=False)
     note(
         "the reports are about different bundles: equal ids are taken for equal cases",
         compared.same_bundle,
     )
-    if compared.failing:
+    if compared.worse(allow_removed):
         raise click.exceptions.Exit(DIFFERENCE)

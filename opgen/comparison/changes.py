@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from opgen.comparison.diff_report import DiffReport
+from opgen.comparison.statuses import INCONCLUSIVE, KNOWN, PASSED, SKIPPED
 from opgen.model import Verdict
 
 
@@ -40,34 +40,36 @@ class VerdictChange:
         return f"{self.case}: {before} -> {after}{detail}"
 
 
+FAILING, WEAKER, REMOVED = "newly failing", "no longer judged", "no longer there"
+FIXED, WAIVED, OTHER = "fixed", "newly waived", "other verdict"
+ADDED, GREW, UNCHANGED = "new case", "error grew", "unchanged"
+KINDS = (FAILING, WEAKER, FIXED, WAIVED, OTHER, ADDED, REMOVED, GREW)
+"""In the order in which people want to read them."""
+GROWN = 4.0
+"""How many times larger the largest error / bound must be to be mentioned although the case still
+passes."""
+_JUDGED, _UNJUDGED = (PASSED, KNOWN), (SKIPPED, INCONCLUSIVE)
+
+
 @dataclass(frozen=True)
 class ReportChanges:
-    """The changes by kind. ``waived``: still fails, and a waiver accepts it now; ``other``: another
-    verdict, neither worse nor better; ``worse_ratio``: passed, but the error grew.
+    """The changes by kind, and how many cases did not change.
 
     ``same_bundle`` is false where the reports are about different bundles, so that a case may not
     be the same case.
     """
 
-    failing: Sequence[VerdictChange]
-    fixed: Sequence[VerdictChange]
-    waived: Sequence[VerdictChange]
-    other: Sequence[VerdictChange]
-    added: Sequence[VerdictChange]
-    removed: Sequence[VerdictChange]
-    worse_ratio: Sequence[VerdictChange]
+    kinds: Mapping[str, Sequence[VerdictChange]]
     same_bundle: bool
     unchanged: int
 
-
-GROWN = 4.0
-"""How many times larger the largest error / bound must be to be mentioned although the case still
-passes."""
-
-
-def _ratio(verdict: Verdict | None) -> float:
-    """The largest error / bound of a case that passes."""
-    return float(verdict.metrics.get("ratio", 0.0)) if verdict is not None else 0.0
+    def worse(self, allow_removed: bool = False) -> bool:
+        """Whether a case newly fails, or one that passed is no longer judged or, unless that is
+        allowed, no longer there.
+        """
+        lost = (change.before for change in self.kinds[REMOVED])
+        removed = any(old is not None and old.verdict in _JUDGED for old in lost)
+        return bool(self.kinds[FAILING] or self.kinds[WEAKER] or (removed and not allow_removed))
 
 
 def compare_reports(before: DiffReport, after: DiffReport, strict: bool = False) -> ReportChanges:
@@ -75,38 +77,41 @@ def compare_reports(before: DiffReport, after: DiffReport, strict: bool = False)
     fail.
 
     >>> before, after = (DiffReport([Verdict("a", word)]) for word in ("passed", "failed"))
-    >>> print(*compare_reports(before, after).failing)
+    >>> print(*compare_reports(before, after).kinds["newly failing"])
     a: passed -> failed
     """
-    changes: dict[str, list[VerdictChange]] = defaultdict(list)
+    kinds: dict[str, list[VerdictChange]] = {kind: [] for kind in (*KINDS, UNCHANGED)}
     for case in dict.fromkeys(verdict.case for verdict in chain(before, after)):
         old, new = before.get(case), after.get(case)
+        waived = case in before.waived, case in after.waived
         failed = old is not None and before.fails(old, strict)
         fails = new is not None and after.fails(new, strict)
-        if new is None:
-            kind = "removed"
-        elif fails and not failed:
-            kind = "failing"
-        elif old is None:
-            kind = "added"
-        elif failed and not fails:
-            kind = "waived" if case in after.waived else "fixed"
-        elif old.verdict != new.verdict:
-            kind = "other"
-        elif not fails and 0 < GROWN * _ratio(old) < _ratio(new):
-            kind = "worse_ratio"
-        else:
-            kind = "unchanged"
-        waived = case in before.waived, case in after.waived
-        changes[kind].append(VerdictChange(case, old, new, waived))
+        change = VerdictChange(case, old, new, waived)
+        kinds[_kind(change, failed, fails)].append(change)
     return ReportChanges(
-        changes["failing"],
-        changes["fixed"],
-        changes["waived"],
-        changes["other"],
-        changes["added"],
-        changes["removed"],
-        changes["worse_ratio"],
+        {kind: kinds[kind] for kind in KINDS},
         same_bundle=before.origin.get("bundle_digest") == after.origin.get("bundle_digest"),
-        unchanged=len(changes["unchanged"]) + len(changes["worse_ratio"]),
+        unchanged=len(kinds[UNCHANGED]) + len(kinds[GREW]),
     )
+
+
+def _kind(change: VerdictChange, failed: bool, fails: bool) -> str:
+    old, new = change.before, change.after
+    if new is None:
+        return REMOVED
+    if fails and not failed:
+        return FAILING
+    if old is None:
+        return ADDED
+    if failed and not fails:
+        return WAIVED if change.waived[1] else FIXED
+    if old.verdict in _JUDGED and new.verdict in _UNJUDGED:
+        return WEAKER
+    if old.verdict != new.verdict:
+        return OTHER
+    return GREW if not fails and 0 < GROWN * _ratio(old) < _ratio(new) else UNCHANGED
+
+
+def _ratio(verdict: Verdict | None) -> float:
+    """The largest error / bound of a case that passes."""
+    return float(verdict.metrics.get("ratio", 0.0)) if verdict is not None else 0.0

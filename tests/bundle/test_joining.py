@@ -110,6 +110,18 @@ def test_files_that_contradict_each_other(
     refused([*shares, other], tmp_path, message)
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_results_of_nobody_are_not_those_of_a_device(
+    bundle: Bundle, tmp_path: Path, shares: list[Path], first: bool
+) -> None:
+    with opgen.Results.create(tmp_path / "nameless.h5", bundle):
+        pass
+    files = [tmp_path / "nameless.h5", *shares]
+    message = "nameless.h5: names no device: cannot be joined with .*; judge each by itself$"
+    refused(files if first else files[::-1], tmp_path, message)
+    join(files[:1], tmp_path / "joined.h5")
+
+
 def test_a_fact_that_is_no_number_contradicts_nothing(bundle: Bundle, tmp_path: Path) -> None:
     said = {"volts": np.nan, "room": {"b": [np.nan], "a": 1}}
     paths = [

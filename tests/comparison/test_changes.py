@@ -26,23 +26,26 @@ def report(digest: str = "d", waived: dict[str, str] | None = None, **verdicts: 
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
-        ("passed", "failed", "failing"),
-        ("passed", "crashed", "failing"),
-        ("passed", "missing", "failing"),
+        ("passed", "failed", "newly failing"),
+        ("passed", "crashed", "newly failing"),
+        ("passed", "missing", "newly failing"),
         ("failed", "passed", "fixed"),
         ("crashed", "lenient", "fixed"),
-        ("failed", "crashed", "other"),
-        ("passed", "lenient", "other"),
-        ("passed", "skipped", "other"),
-        ("known_deviation", "failed", "failing"),
+        ("failed", "crashed", "other verdict"),
+        ("passed", "lenient", "other verdict"),
+        ("passed", "skipped", "no longer judged"),
+        ("passed", "inconclusive", "no longer judged"),
+        ("known_deviation", "skipped", "no longer judged"),
+        ("lenient", "skipped", "other verdict"),
+        ("skipped", "inconclusive", "other verdict"),
+        ("inconclusive", "passed", "other verdict"),
+        ("known_deviation", "failed", "newly failing"),
     ],
 )
 def test_changes_by_kind(before, after, kind):
     found = compare_reports(report(a=before, same="passed"), report(a=after, same="passed"))
-    lists = {
-        name: [one.case for one in getattr(found, name)]
-        for name in ("failing", "fixed", "waived", "other", "added", "removed")
-    }
+    lists = {name: [one.case for one in changes] for name, changes in found.kinds.items()}
+    assert found.worse() == (kind in ("newly failing", "no longer judged"))
     assert {name: cases for name, cases in lists.items() if cases} == {kind: ["a"]}
     assert found.unchanged == 1
 
@@ -50,11 +53,13 @@ def test_changes_by_kind(before, after, kind):
 def test_strict_and_waived():
     assert [
         one.case
-        for one in compare_reports(report(a="passed"), report(a="lenient"), strict=True).failing
+        for one in compare_reports(report(a="passed"), report(a="lenient"), strict=True).kinds[
+            "newly failing"
+        ]
     ] == ["a"]
     assert not compare_reports(
         report(a="passed"), report(waived={"a": "known"}, a="failed")
-    ).failing
+    ).worse()
 
 
 def test_what_a_waiver_changes_is_said(tmp_path):
@@ -63,9 +68,9 @@ def test_what_a_waiver_changes_is_said(tmp_path):
     """
     reports = report(a="failed"), report(waived={"a": "known"}, a="failed")
     waived, again = compare_reports(*reports), compare_reports(*reversed(reports))
-    assert waived.fixed == []
-    assert list(map(str, waived.waived)) == ["a: failed -> failed, waived: why"]
-    assert list(map(str, again.failing)) == ["a: failed, waived -> failed: why"]
+    assert waived.kinds["fixed"] == []
+    assert list(map(str, waived.kinds["newly waived"])) == ["a: failed -> failed, waived: why"]
+    assert list(map(str, again.kinds["newly failing"])) == ["a: failed, waived -> failed: why"]
     names = [tmp_path / "before.json", tmp_path / "after.json"]
     for name, one in zip(names, reports, strict=True):
         name.write_text(data.text(one))
@@ -78,16 +83,35 @@ def test_what_a_waiver_changes_is_said(tmp_path):
 
 def test_cases_that_came_and_went():
     found = compare_reports(report(a="passed", b="failed"), report("e", c="passed", d="failed"))
-    assert [one.case for one in found.removed] == ["a", "b"]
-    assert [one.case for one in found.added] == ["c"]
-    assert [one.case for one in found.failing] == ["d"]
+    assert [one.case for one in found.kinds["no longer there"]] == ["a", "b"]
+    assert [one.case for one in found.kinds["new case"]] == ["c"]
+    assert [one.case for one in found.kinds["newly failing"]] == ["d"]
     assert not found.same_bundle
-    assert str(found.failing[0]) == "d: not there -> failed: why"
+    assert str(found.kinds["newly failing"][0]) == "d: not there -> failed: why"
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "code"),
+    [
+        ("passed", (), 1),
+        ("known_deviation", (), 1),
+        ("passed", ("--allow-removed",), 0),
+        ("failed", (), 0),
+        ("skipped", (), 0),
+    ],
+)
+def test_a_case_that_passed_and_vanished_is_worse(tmp_path, before, options, code):
+    names = [str(tmp_path / name) for name in ("before.json", "after.json")]
+    reports = report(a=before, b="passed"), report(b="passed")
+    for name, one in zip(names, reports, strict=True):
+        Path(name).write_text(data.text(one))
+    done = CliRunner().invoke(command, [*names, *options])
+    assert (done.exit_code, "no longer there   a: " in done.stdout) == (code, True), done.output
 
 
 def test_an_error_that_grew_is_mentioned():
     after = DiffReport([Verdict("a", "passed", "", {"ratio": 0.9})])
-    assert list(map(str, compare_reports(report(a="passed"), after).worse_ratio)) == [
+    assert list(map(str, compare_reports(report(a="passed"), after).kinds["error grew"])) == [
         "a: passed, error/bound 0.1 -> 0.9"
     ]
 
@@ -97,7 +121,7 @@ def test_an_error_is_mentioned_from_four_times_the_old_one_on(ratio, told):
     found = compare_reports(
         report(a="passed"), DiffReport([Verdict("a", "passed", "", {"ratio": ratio})])
     )
-    assert [one.case for one in found.worse_ratio] == (
+    assert [one.case for one in found.kinds["error grew"]] == (
         ["a"] if told else []
     ) and found.unchanged == 1
 
@@ -144,7 +168,7 @@ def test_command(tmp_path):
         (tmp_path / name).write_text(data.text(one))
     result = CliRunner().invoke(command, names)
     assert result.exit_code == 1
-    assert "newly failing    a: passed -> failed: why" in result.stdout
+    assert "newly failing     a: passed -> failed: why" in result.stdout
     assert "1 newly failing, 1 fixed, 0 unchanged" in result.stdout
     plain = json.loads(CliRunner().invoke(command, [*names, "--json"]).stdout)
     assert plain["fixed"] == [{"case": "b", "before": "failed", "after": "passed"}]
@@ -164,6 +188,6 @@ def test_many_changes_are_counted_unless_all_are_asked_for(tmp_path):
     )
     assert len(few) == 22 and few[20].endswith("... and 5 more: --all lists them")
     assert (
-        every[:25] == [f"newly failing    {one}: passed -> failed: why" for one in cases]
+        every[:25] == [f"newly failing     {one}: passed -> failed: why" for one in cases]
         and len(every) == 26
     )

@@ -58,6 +58,12 @@ def _header(files: Sequence[ResultsFile]) -> Header:
             raise BundleError(
                 f"{file.path}: results of another bundle than {other.path}: cannot be joined"
             )
+        named, nameless = (other, file) if said(other.header) else (file, other)
+        if said(named.header) and not said(nameless.header):
+            raise BundleError(
+                f"{nameless.path}: names no device: cannot be joined with {named.path}; judge each"
+                " by itself"
+            )
         if facts := contradiction(said(other.header), said(file.header)):
             raise BundleError(
                 f"{file.path}: cannot be joined with {other.path}: {facts} differ; judge each"
