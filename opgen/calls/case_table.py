@@ -16,10 +16,10 @@ import numpy as np
 
 from opgen.calls import table as call_tables
 from opgen.calls.categorical import Categorical
-from opgen.calls.purposes import Purpose, Purposes, describe
-from opgen.calls.table import CallTable, from_calls
+from opgen.calls.purposes import Purposes, describe
+from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
-from opgen.model import Argument, Call, Case, Expectation, Kind, LibraryAnswer, TensorDesc
+from opgen.model import Call, Case, Expectation, Kind, LibraryAnswer
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,45 +187,6 @@ class CaseTable:
             **columns,
         )
 
-    @classmethod
-    def from_cases(cls, cases: Sequence[Case]) -> CaseTable:
-        """The table of cases that a program has made one by one.
-
-        Raises ValueError where the calls of an api do not have the same parameters, and for what is
-        no argument of a call: an unknown word, or a scalar beyond 64 bits.
-        """
-        api = Categorical.of([case.call.api for case in cases])
-        tables, row = [], np.zeros(len(cases), dtype=np.int64)
-        for i, name in enumerate(api.values):
-            rows = np.flatnonzero(api.number == i)
-            calls = [cases[place].call for place in rows.tolist()]
-            try:
-                tables.append(from_calls(name, kinds_of(calls), calls))
-            except KeyError as error:
-                text = f"{name}: {error} is not a product, dtype or format"
-                raise ValueError(text) from None
-            except OverflowError:
-                raise ValueError(f"{name}: a number does not fit 64 bits") from None
-            row[rows] = np.arange(len(rows))
-        purposes: list[Purposes] = [
-            (Purpose("note", note=case.intent),) if case.intent else () for case in cases
-        ]
-        return cls(
-            calls=tuple(tables),
-            table=api.number,
-            row=row,
-            id=[case.id for case in cases],
-            kind=Categorical.of([case.kind for case in cases]),
-            purposes=Categorical.of(purposes),
-            nearest_valid=Categorical.of([case.nearest_valid for case in cases]),
-            recipe=Categorical.of([case.recipe for case in cases]),
-            page=Categorical.of([case.page for case in cases]),
-            library=Categorical.of([case.library for case in cases]),
-            phase=np.array([case.phase for case in cases], dtype=np.int64),
-            compute=Categorical.of([case.compute for case in cases]),
-            inconclusive=Categorical.of([case.inconclusive for case in cases]),
-        )
-
 
 _NONE = np.zeros(0, dtype=np.int64)
 _CATEGORICAL = (
@@ -238,51 +199,3 @@ _CATEGORICAL = (
     "compute",
     "inconclusive",
 )
-
-
-def kinds_of(calls: Sequence[Call]) -> dict[str, str]:
-    """Parameter -> kind of the calls of one api, as far as their arguments show it; a parameter
-    that is null in all of them is an int array.
-
-    Raises ValueError where calls have different parameters, or arguments of different kinds.
-    """
-    names = list(calls[0].args)
-    kinds: dict[str, str] = {}
-    for call in calls:
-        if set(call.args) != set(names):
-            raise ValueError(
-                f"{call.api}: calls with {', '.join(call.args)} and with {', '.join(names)}"
-            )
-    for name in names:
-        shown = {_kind(call.args[name]) for call in calls} - {""}
-        if "bool_array" in shown or "int_array" in shown:
-            shown.discard("array")
-        if shown == {"int64", "bool"}:
-            shown = {"int64"}
-        if len(shown) > 1:
-            text = " here and a ".join(sorted(shown))
-            raise ValueError(f"{calls[0].api}: {name} is a {text} there")
-        kinds[name] = next(iter(shown - {"array"}), "int_array")
-    return kinds
-
-
-def _kind(value: Argument) -> str:
-    """What kind of a parameter an argument shows; nothing for a null pointer, ``array`` for an
-    empty one.
-    """
-    match value:
-        case None:
-            return ""
-        case TensorDesc():
-            return "tensor"
-        case tuple() | list():
-            if not value:
-                return "array"
-            return "bool_array" if isinstance(value[0], (bool, np.bool_)) else "int_array"
-        case bool() | np.bool_():
-            return "bool"
-        case int() | np.integer():
-            return "int64"
-        case float() | np.floating():
-            return "double"
-    raise ValueError(f"{value!r} is not an argument of a call")

@@ -30,7 +30,6 @@ from opgen.bundle.read.unpack import unpack
 from opgen.bundle.read.verify import verify
 from opgen.bundle.write.output import LockedOutput, write_errors
 from opgen.bundle.write.writer import Writer
-from opgen.calls.case_table import CaseTable
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, Case, TensorDesc
 from tests.support import unmeasured
@@ -45,6 +44,7 @@ from tests.support.bundle_sample import (
     same_bits,
     sample,
 )
+from tests.support.case_tables import tabulate
 from tests.support.limits import largest_file, run_on_small_disk
 
 SAMPLE = sample()
@@ -166,7 +166,7 @@ def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
     with Writer(
         tmp_path / "b.h5",
         {},
-        CaseTable.from_cases([case]),
+        tabulate([case]),
         planned([[("self", "input", "FLOAT", 4)]]),
     ) as writer:
         writer.write([([0], {("self", "input"): np.zeros((1, 4), np.float32)})])
@@ -179,7 +179,7 @@ def test_a_view_outside_its_storage_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [1, 1000, 1 << 20])
 def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int) -> None:
     cases, layout = many(20)
-    with Writer(tmp_path / "many.h5", {}, CaseTable.from_cases(cases), layout) as writer:
+    with Writer(tmp_path / "many.h5", {}, tabulate(cases), layout) as writer:
         for (name, role), dtype in MANY.items():
             writer.write(
                 [(np.arange(20), {(name, role): bits(np.random.default_rng(0), dtype, (20, 3, 5))})]
@@ -211,7 +211,7 @@ def test_batches_hold_what_the_cases_hold(path: Path, tmp_path: Path, limit: int
 )
 def test_a_header_that_cannot_be_kept(tmp_path: Path, header: dict[str, object]) -> None:
     with pytest.raises(BundleError, match="header|NUL"):
-        Writer(tmp_path / "b.h5", header, CaseTable.from_cases([]), planned([]))
+        Writer(tmp_path / "b.h5", header, tabulate([]), planned([]))
     assert os.listdir(tmp_path) == []
 
 
@@ -219,7 +219,7 @@ def test_an_empty_bundle(tmp_path: Path) -> None:
     with Writer(
         tmp_path / "b.h5",
         {"products": [], "seeds": [1, 2]},
-        CaseTable.from_cases([]),
+        tabulate([]),
         planned([]),
     ):
         pass
@@ -279,11 +279,11 @@ def test_blocks_write_the_same_bytes_as_single_tensors(tmp_path: Path, step: int
     cases, layout = many(50)
     draw = np.random.default_rng(1)
     data = {key: bits(draw, dtype, (50, 3, 5)) for key, dtype in MANY.items()}
-    with Writer(tmp_path / "single.h5", HEADER, CaseTable.from_cases(cases), layout) as writer:
+    with Writer(tmp_path / "single.h5", HEADER, tabulate(cases), layout) as writer:
         for at in range(50):
             for (name, role), stack in data.items():
                 writer.write([([at], {(name, role): stack[at : at + 1]})])
-    with Writer(tmp_path / "block.h5", HEADER, CaseTable.from_cases(cases), layout) as writer:
+    with Writer(tmp_path / "block.h5", HEADER, tabulate(cases), layout) as writer:
         port = writer.port()
         for start in range(0, 50, step):
             rows = np.arange(start, min(50, start + step))[::-1]
@@ -312,7 +312,7 @@ def test_large_tensors_beside_small_ones_have_their_own_digests(tmp_path: Path) 
     arrays = {
         name: bits(np.random.default_rng(size), "DOUBLE", (2, size)) for name, size in sizes.items()
     }
-    with Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout) as writer:
+    with Writer(tmp_path / "b.h5", {}, tabulate(cases), layout) as writer:
         writer.write([([1, 0], {(name, "input"): stack for name, stack in arrays.items()})])
     with opgen.open(tmp_path / "b.h5") as bundle:
         digests = bundle.tables["tensors"]["digest"].reshape(2, len(sizes))
@@ -329,7 +329,7 @@ def test_what_an_unfinished_file_holds_is_room_for_it(tmp_path: Path) -> None:
     cases, layout = many(10_000)
     with (
         pytest.raises(KeyboardInterrupt),
-        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True) as writer,
+        Writer(tmp_path / "b.h5", {}, tabulate(cases), layout, keep=True) as writer,
     ):
         writer.write(
             [
@@ -351,9 +351,7 @@ def test_what_an_unfinished_file_holds_is_room_for_it(tmp_path: Path) -> None:
     LockedOutput(tmp_path / "b.h5", layout.bytes, False, room=room).leave()
     with pytest.raises(BundleError, match=r"other\.h5: needs"):
         LockedOutput(tmp_path / "other.h5", layout.bytes, False, room=room)
-    with Writer(
-        tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True, resume=True
-    ) as writer:
+    with Writer(tmp_path / "b.h5", {}, tabulate(cases), layout, keep=True, resume=True) as writer:
         assert writer.written.all()
 
 
@@ -402,7 +400,7 @@ def test_a_stride_along_an_axis_of_extent_1_leads_nowhere(tmp_path: Path, far: i
     with Writer(
         tmp_path / "b.h5",
         {},
-        CaseTable.from_cases([case]),
+        tabulate([case]),
         planned([[("self", "input", "DOUBLE", 4)]]),
     ) as writer:
         writer.write([([0], {("self", "input"): np.arange(4.0)[None]})])
@@ -417,7 +415,7 @@ def test_h5dump_prints_bfloat16_numbers(tmp_path: Path) -> None:
     with Writer(
         tmp_path / "b.h5",
         {},
-        CaseTable.from_cases([case]),
+        tabulate([case]),
         planned([[("self", "input", "BFLOAT16", 4)]]),
     ) as writer:
         numbers = np.array([[1.5, -0.15625, 3e38, 2**-130]], BFLOAT16)
@@ -489,7 +487,7 @@ def test_a_case_that_no_bundle_can_keep(
     call = Call("aclnnOne", "ascend910b", field.get("args", {"groups": 1}))  # type: ignore[arg-type]
     case = Case(str(field.get("id", "a")), call, "given", "", VALID)
     with pytest.raises(BundleError, match=message):
-        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases([case]), planned([[]])).close()
+        Writer(tmp_path / "b.h5", {}, tabulate([case]), planned([[]])).close()
     assert os.listdir(tmp_path) == []
 
 
@@ -511,7 +509,7 @@ def test_data_that_no_call_describes(
         Writer(
             tmp_path / "b.h5",
             {},
-            CaseTable.from_cases(cases),
+            tabulate(cases),
             planned([[("self", "input", "FLOAT", 3)], tensors, tensors]),
         ).close()
 
@@ -522,7 +520,7 @@ def test_two_cases_of_one_id(tmp_path: Path) -> None:
     arrays = {("gradOutput", "input"): np.zeros((3, 15), np.float16)}
     with (
         pytest.raises(BundleError, match="two cases have the id 'many/0'"),
-        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout, keep=True) as writer,
+        Writer(tmp_path / "b.h5", {}, tabulate(cases), layout, keep=True) as writer,
     ):
         writer.write([([0, 1, 2], arrays)])
     assert os.listdir(tmp_path) == []
@@ -535,7 +533,7 @@ def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:
         pytest.raises(
             BundleError, match="9 tensors were never written, the first is gradOutput of many/0"
         ),
-        Writer(target, {}, CaseTable.from_cases(cases), layout),
+        Writer(target, {}, tabulate(cases), layout),
     ):
         pass
     for arrays, message in (
@@ -549,7 +547,7 @@ def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:
     ):
         with (
             pytest.raises(BundleError, match=message),
-            Writer(target, {}, CaseTable.from_cases(cases), layout) as writer,
+            Writer(target, {}, tabulate(cases), layout) as writer,
         ):
             writer.write([([0, 1, 2], arrays)])
     assert os.listdir(tmp_path) == []
@@ -559,7 +557,7 @@ def test_wrong_arrays_and_missing_ones(tmp_path: Path) -> None:
 def test_an_interruption_leaves_nothing(tmp_path: Path, error: type[BaseException]) -> None:
     with (
         pytest.raises(error),
-        Writer(tmp_path / "b.h5", HEADER, CaseTable.from_cases(SAMPLE.cases), SAMPLE.layout()),
+        Writer(tmp_path / "b.h5", HEADER, tabulate(SAMPLE.cases), SAMPLE.layout()),
     ):
         raise error
     assert os.listdir(tmp_path) == []
@@ -567,9 +565,9 @@ def test_an_interruption_leaves_nothing(tmp_path: Path, error: type[BaseExceptio
 
 def test_two_writers_of_one_file(tmp_path: Path) -> None:
     cases, layout = many(1)
-    writer = Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout)
+    writer = Writer(tmp_path / "b.h5", {}, tabulate(cases), layout)
     with pytest.raises(BundleError, match="another process is writing it"):
-        Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), layout)
+        Writer(tmp_path / "b.h5", {}, tabulate(cases), layout)
     writer.abort()
     assert os.listdir(tmp_path) == []
 
@@ -601,7 +599,7 @@ def refusing(code: int) -> Callable[[int, int, int], None]:
 )
 def test_room_for_all_data_is_taken_before_any_are_written(tmp_path: Path) -> None:
     cases, layout = many(10_000)
-    left, table = tmp_path / "b.h5.partial", CaseTable.from_cases(cases)
+    left, table = tmp_path / "b.h5.partial", tabulate(cases)
     with pytest.raises(KeyboardInterrupt), Writer(tmp_path / "b.h5", {}, table, layout, keep=True):
         assert left.stat().st_blocks * 512 >= layout.data_bytes
         raise KeyboardInterrupt
@@ -660,7 +658,7 @@ import os, sys
 from pathlib import Path
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.write.writer import Writer
-from opgen.calls.case_table import CaseTable
+from tests.support.case_tables import tabulate
 from tests.bundle.test_bundle import many, written
 disk, page = Path(sys.argv[1]), os.sysconf("SC_PAGESIZE")
 whole, refused = written(disk / "b.h5").read_bytes(), 0
@@ -688,7 +686,7 @@ print(refused)
 def written(path: Path, begun: Callable[[], object] = lambda: None) -> Path:
     """A bundle of many cases; ``begun`` is called once its file is there."""
     cases, layout = many(400)
-    with Writer(path, {}, CaseTable.from_cases(cases), layout) as writer:
+    with Writer(path, {}, tabulate(cases), layout) as writer:
         begun()
         for (name, role), dtype in MANY.items():
             data = bits(np.random.default_rng(0), dtype, (400, 3, 5))
@@ -707,7 +705,7 @@ def test_cases_that_a_layout_is_not_of(tmp_path: Path) -> None:
     cases, layout = many(3)
     for others in (cases[:2], many(4)[0]):
         with pytest.raises(BundleError, match=f"b.h5: {len(others)} cases for a layout of 3$"):
-            Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(others), layout)
+            Writer(tmp_path / "b.h5", {}, tabulate(others), layout)
     assert os.listdir(tmp_path) == []
 
 
@@ -779,10 +777,10 @@ def test_a_kill_leaves_no_file_under_the_final_name(tmp_path: Path) -> None:
         import sys
         from pathlib import Path
         from opgen.bundle.write.writer import Writer
-        from opgen.calls.case_table import CaseTable
+        from tests.support.case_tables import tabulate
         from tests.support.bundle_sample import HEADER, sample
         one = sample()
-        cases = CaseTable.from_cases(one.cases)
+        cases = tabulate(one.cases)
         with Writer(Path(sys.argv[1]), HEADER, cases, one.layout()) as writer:
             while True:
                 for at, found in enumerate(one.arrays):
@@ -826,7 +824,7 @@ def test_every_case_is_unpacked_into_a_group_of_its_own(tmp_path: Path) -> None:
     ids = ["a/b", "%a", "a", "%%25a", "a/b/c", "%a/b", "b/", "%b%2F", ".", "%%2E"]
     call = Call("aclnnOne", "ascend910b", {"self": TensorDesc((4,), "FLOAT")})
     cases = [Case(name, call, "given", "", VALID, phase=1) for name in ids]
-    with Writer(tmp_path / "b.h5", {}, CaseTable.from_cases(cases), planned([[] for _ in cases])):
+    with Writer(tmp_path / "b.h5", {}, tabulate(cases), planned([[] for _ in cases])):
         pass
     with opgen.open(tmp_path / "b.h5") as bundle:
         assert unpack(bundle, tmp_path / "tree.h5") == len(ids)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.purposes import Purpose, Purposes, describe
 from opgen.cli import main
@@ -35,6 +34,7 @@ from opgen.spec import specfile
 from opgen.spec.catalog import catalog, load_catalog
 from opgen.spec.spec import Spec
 from opgen.suite.suite import Suite
+from tests.support.case_tables import tabulate
 
 LINES = [
     "title",
@@ -279,7 +279,7 @@ def a_suite(
         page = Expectation((0,), "valid", tuple(Break(rule, None, None, "") for rule in broken))
         call = Call("aclnnOne", product, {"k": ()})
         made.append(Case(name, call, "invalid", describe(purposes), page, compute=compute))
-    table = CaseTable.from_cases(made)
+    table = tabulate(made)
     return Suite(replace(table, purposes=Categorical.of([purposes for _, purposes, _, _ in cases])))
 
 

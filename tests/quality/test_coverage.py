@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.calls.call_json import to_json
-from opgen.calls.case_table import CaseTable
 from opgen.cli import main
 from opgen.files.resources import cases_folder
 from opgen.generation import engine
@@ -23,6 +22,7 @@ from opgen.report.coverage import html, summary
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.selection import Request
+from tests.support.case_tables import tabulate
 from tests.support.suites import page, plan, suite
 
 NAMES = (
@@ -40,7 +40,7 @@ def report(name: str, cases=None) -> dict:
             of_cases(made.cases, [spec]), {spec.api: plan(spec.op)}, "standard", made.reports
         )
     return coverage(
-        of_cases(CaseTable.from_cases(cases), [spec]),
+        of_cases(tabulate(cases), [spec]),
         {spec.api: plan(spec.op)},
         "standard",
     )

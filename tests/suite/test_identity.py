@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from opgen.calls.case_table import CaseTable
 from opgen.generation.header import header
 from opgen.model import Case
 from opgen.suite import identity
 from opgen.suite.selection import Request, shard
 from opgen.suite.suite import Suite
 from tests.support import copies
+from tests.support.case_tables import tabulate
 from tests.support.suites import page
 
 REQUEST = Request(("reflection_pad2d_backward",), products=("ascend910b",))
@@ -81,7 +81,7 @@ def test_every_word_of_a_case_counts(suite: Suite, field: str) -> None:
         if value != getattr(case, field)
     )
     cases[cases.index(case)] = case._replace(**{field: other})
-    table = CaseTable.from_cases(cases)
+    table = tabulate(cases)
     assert replace(suite, cases=table).identity.cases != suite.identity.cases
 
 

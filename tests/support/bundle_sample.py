@@ -15,10 +15,10 @@ import numpy as np
 from opgen.bundle.format.dtypes import numpy_dtype
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.write.writer import Writer
-from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.model import Break, Call, Case, Expectation, LibraryAnswer, TensorDesc
 from opgen.numerics.formats import DTYPES
+from tests.support.case_tables import tabulate
 
 HEADER = {
     "operators": ["aclnnOne", "aclnnTwo"],
@@ -56,9 +56,7 @@ class Sample:
         return planned([list(map(row, found.items())) for found in self.arrays])
 
     def write(self, path: Path, *, rows: Iterable[int] | None = None, force: bool = False) -> Path:
-        with Writer(
-            path, HEADER, CaseTable.from_cases(self.cases), self.layout(), force=force
-        ) as writer:
+        with Writer(path, HEADER, tabulate(self.cases), self.layout(), force=force) as writer:
             for at in range(len(self.cases)) if rows is None else rows:
                 for (name, role), array in self.arrays[at].items():
                     writer.write([([at], {(name, role): array[None]})])
