@@ -50,7 +50,7 @@ COVERED_BY = {
     "test_pages.py": (
         "spec.pages.markdown spec.pages.page spec.pages.plain spec.pages.reading spec.pages.tables"
     ),
-    "test_terms.py": "spec.language.compiler spec.language.references spec.language.expressions",
+    "test_language.py": "spec.language.compiler spec.language.parse spec.language.term",
     "test_engine.py": "generation.storage",
     "test_suite.py": (
         "suite.naming suite.labelling calls.layout suite.budget suite.stored suite.inconclusive"

@@ -17,8 +17,8 @@ import numpy as np
 
 from opgen.calls.table import CallTable, TensorColumn, from_calls
 from opgen.model import Argument, Call, TensorDesc, row_major
-from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Reference, Term
+from opgen.spec.language.functions import Value
+from opgen.spec.language.term import Reference, Term
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 from opgen.suite.planning.call_builder import AxisColumn, CallBuilder

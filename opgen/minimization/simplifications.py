@@ -10,7 +10,7 @@ from itertools import combinations, islice
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.minimization.assignment import Assignment, Candidate, Chosen, FlatShape
-from opgen.spec.language.terms import Reference
+from opgen.spec.language.term import Reference
 from opgen.spec.spec import Parameter, Spec
 
 MOST_PAIRS = 3200

@@ -16,9 +16,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from opgen.model import Code
-from opgen.spec.language import terms
-from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import FixedView, Reference, Term, View
+from opgen.spec.language import parse
+from opgen.spec.language.functions import Value
+from opgen.spec.language.term import FixedView, Reference, Term, View
 from opgen.spec.rules import Guard, Rule, true_where
 from opgen.spec.spec import Spec, SpecScope
 
@@ -180,5 +180,5 @@ class NamedView(FixedView):
         return self.known[reference]
 
 
-NEVER: tuple[Guard, ...] = (Guard(None, terms.relation("0 == 0", SpecScope({}))),)
+NEVER: tuple[Guard, ...] = (Guard(None, parse.relation("0 == 0", SpecScope({}))),)
 """A check that never fails: what a stage is on a page that has none of its rules."""

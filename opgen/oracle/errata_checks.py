@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from opgen.files.yamlfile import Location
 from opgen.oracle.errata import NEVER, PageErrata
-from opgen.spec.language.terms import Term
+from opgen.spec.language.term import Term
 
 Fault: TypeAlias = tuple[Location, str, str]
 """(where in the file, the id it is about, the text)."""

@@ -31,8 +31,9 @@ from opgen.oracle.errata_form import (
     ToleranceForm,
 )
 from opgen.spec.catalog import Catalog, catalog
-from opgen.spec.language import terms
-from opgen.spec.language.terms import Term, compiled
+from opgen.spec.language.parse import compiled, condition, relation
+from opgen.spec.language.parse import term as parsed
+from opgen.spec.language.term import Term
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Spec
 from opgen.spec.spec_form import Words
@@ -164,7 +165,7 @@ class _ErrataReader:
                 self.doc.problem(
                     ("names", name), "is a name of the page already; choose another", name
                 )
-            term = compiled(self.doc, ("names", name), name, terms.expression, text, self.scope)
+            term = compiled(self.doc, ("names", name), name, parsed, text, self.scope)
             if term is not None:
                 added[name] = term
         return PageErrata(
@@ -183,7 +184,7 @@ class _ErrataReader:
         if form.when is None:
             return None
         where = (section, name, "when")
-        return compiled(self.doc, where, name, terms.condition, form.when, self.scope)
+        return compiled(self.doc, where, name, condition, form.when, self.scope)
 
     def places(self, form: EntryForm) -> Words:
         """The places of an entry spelled out: ``NAME:LINES`` is a file of ``sources``."""
@@ -196,8 +197,7 @@ class _ErrataReader:
     ) -> Stage:
         where = (section, name, "require")
         checks = [
-            compiled(self.doc, where, name, terms.relation, text, self.scope)
-            for text in form.require
+            compiled(self.doc, where, name, relation, text, self.scope) for text in form.require
         ]
         rules = tuple(spec.rule[rule] for rule in form.rules if rule in spec.rule)
         # rules of another page of the operator leave a stage that never answers here
@@ -229,7 +229,7 @@ class _ErrataReader:
             if spec.scope.kind((key, "")) is None:
                 hint = did_you_mean(key, spec.scope.names())
                 self.doc.problem(place, f"no such name{hint}", name)
-            values[key] = compiled(self.doc, place, name, terms.expression, str(text), self.scope)
+            values[key] = compiled(self.doc, place, name, parsed, str(text), self.scope)
         return Numeric(
             name,
             self.places(form),

@@ -15,7 +15,7 @@ from opgen.calls.categorical import Categorical
 from opgen.calls.table import CallTable, concatenate
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation, of_a_check
-from opgen.spec.language.terms import Reference
+from opgen.spec.language.term import Reference
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView

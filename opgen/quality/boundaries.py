@@ -14,7 +14,7 @@ import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
-from opgen.spec.language import formulas
+from opgen.spec.language import functions
 from opgen.spec.rules import Guard, Rule
 from opgen.suite.enumeration.edit_generator import distance
 from opgen.suite.enumeration.reasons import excluded
@@ -129,8 +129,8 @@ def _near(guard: Guard, away: np.ndarray, judged: Judgement, strict: tuple[str, 
     left, right = guard.require.left.read(judged.view), guard.require.right[0].read(judged.view)
     step = 1.0
     if left.over != right.over:
-        smallest = formulas.Value(np.asarray(1), True, left.over)
-        step = float(formulas.over_one_divisor(smallest, right)[0])
+        smallest = functions.Value(np.asarray(1), True, left.over)
+        step = float(functions.over_one_divisor(smallest, right)[0])
     far = np.abs(away)
     return np.asarray(far <= step if guard.require.operator in strict else far < step)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.spec.language.terms import View
+from opgen.spec.language.term import View
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import TypeAlias, TypeVar
 
 from opgen.files.yamlfile import Document, did_you_mean
-from opgen.spec.language import terms
-from opgen.spec.language.terms import compiled
+from opgen.spec.language import parse
+from opgen.spec.language.parse import compiled
 from opgen.spec.parameter_keys import KEYS
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Parameter, SpecScope
@@ -163,7 +163,7 @@ class ParameterReader:
             if form.mask is not None:
                 where = ("parameters", name, "mask")
                 mask = compiled(
-                    self.doc, where, f"{name}.mask", terms.condition, form.mask, self.scope
+                    self.doc, where, f"{name}.mask", parse.condition, form.mask, self.scope
                 )
                 self.parameters[name] = replace(self.parameters[name], mask=mask)
 

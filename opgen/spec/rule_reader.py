@@ -11,8 +11,9 @@ from typing import cast
 
 from opgen.files.yamlfile import Document, Location, did_you_mean
 from opgen.model import Bucket
-from opgen.spec.language import terms
-from opgen.spec.language.terms import Scope, compiled
+from opgen.spec.language import parse
+from opgen.spec.language.parse import compiled
+from opgen.spec.language.term import Scope
 from opgen.spec.parameter_keys import Pair, relations
 from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rules import Guard, Rule
@@ -159,8 +160,8 @@ class RuleReader:
 
         def guard(pair: Pair, at: Lines) -> Guard | None:
             def compile_pair(require: str, scope: Scope) -> Guard:
-                when = None if pair[0] is None else terms.condition(pair[0], scope)
-                return Guard(when, terms.relation(require, scope), at)
+                when = None if pair[0] is None else parse.condition(pair[0], scope)
+                return Guard(when, parse.relation(require, scope), at)
 
             return compiled(self.doc, where, rule, compile_pair, pair[1], self.scope)
 

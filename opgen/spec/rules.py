@@ -16,8 +16,8 @@ import numpy as np
 
 from opgen.calls import bigint
 from opgen.model import Bucket
-from opgen.spec.language.formulas import Value, is_true
-from opgen.spec.language.terms import FixedView, Reference, Relation, Term, View
+from opgen.spec.language.functions import Value, is_true
+from opgen.spec.language.term import FixedView, Reference, Relation, Term, View
 from opgen.spec.language.three_valued import is_false
 
 

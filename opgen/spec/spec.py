@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from opgen.calls.kinds import KINDS, Family
-from opgen.spec.language.terms import Reference, Term
+from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Guard, Rule
 
 _ATTRIBUTES: Mapping[Family, Mapping[str, str]] = {

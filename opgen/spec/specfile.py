@@ -10,8 +10,7 @@ from pathlib import Path
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Document, parse, read
 from opgen.model import natural
-from opgen.spec.language import terms
-from opgen.spec.language.terms import compiled
+from opgen.spec.language.parse import compiled, condition
 from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rule_reader import RuleReader
 from opgen.spec.rules import Rule
@@ -93,7 +92,7 @@ def _modes(document: Document, form: ComputeForm, fields: ParameterReader) -> tu
     for i, mode in enumerate(form.modes):
         where = ("compute", "modes", i)
         name = f"compute.modes.{i}"
-        when = compiled(document, where, name, terms.condition, mode.when, fields.scope)
+        when = compiled(document, where, name, condition, mode.when, fields.scope)
         if when is not None:
             modes.append(Mode(mode.at, when, mode.dtype, mode.optional))
     return tuple(modes)

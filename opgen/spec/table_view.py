@@ -14,8 +14,8 @@ import numpy as np
 
 from opgen.calls import bigint, layout
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
-from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Asked, FixedView, Reference
+from opgen.spec.language.functions import Value
+from opgen.spec.language.term import Asked, FixedView, Reference
 from opgen.spec.spec import Spec
 
 Mask: TypeAlias = np.ndarray | bool

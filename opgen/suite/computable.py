@@ -19,7 +19,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.formats import DTYPES
 from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers
-from opgen.spec.language.expressions import NOTHING
+from opgen.spec.language.term import NOTHING
 from opgen.spec.rules import Guard, Rule, true_where
 from opgen.spec.spec import Spec
 

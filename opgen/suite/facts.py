@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.calls.table import ArrayColumn, TensorColumn
-from opgen.spec.language.expressions import NOTHING
-from opgen.spec.language.terms import Reference
+from opgen.spec.language.term import NOTHING, Reference
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Parameter, Spec
 from opgen.spec.table_view import TableView

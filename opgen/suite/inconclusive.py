@@ -14,8 +14,8 @@ from opgen.calls.categorical import Categorical
 from opgen.calls.purposes import Purposes
 from opgen.numerics.recipes import RECIPES
 from opgen.oracle.judgement import Judgement
-from opgen.spec.language import terms
-from opgen.spec.language.terms import Term
+from opgen.spec.language import parse
+from opgen.spec.language.term import Term
 from opgen.spec.rules import true_where
 from opgen.spec.spec import SpecScope
 from opgen.suite.planning.plan import Plan
@@ -63,4 +63,4 @@ def _limits_only(purposes: Purposes, rules: Collection[str]) -> bool:
 
 @lru_cache(maxsize=256)
 def _condition(text: str, scope: SpecScope) -> Term:
-    return terms.condition(text, scope)
+    return parse.condition(text, scope)

@@ -16,7 +16,8 @@ import numpy as np
 
 from opgen.model import CRASH, Code
 from opgen.quality.mutants.bundle_cases import UNNAMED, PageCases
-from opgen.spec.language.terms import TermError, relation
+from opgen.spec.language.parse import relation
+from opgen.spec.language.term import TermError
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Spec
 from opgen.suite.enumeration.reasons import conjuncts

@@ -9,12 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opgen.calls import bigint
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import did_you_mean
-from opgen.spec.language import formulas
-from opgen.spec.language.expressions import (
+from opgen.spec.language import functions
+from opgen.spec.language.functions import FUNCTIONS, Value, all_bound
+from opgen.spec.language.term import (
     INEQUALITIES,
+    NOTHING,
     FixedView,
     Reference,
     Relation,
@@ -22,18 +23,17 @@ from opgen.spec.language.expressions import (
     Term,
     TermError,
     View,
+    failure,
+    reference,
 )
-from opgen.spec.language.formulas import FORMULAS, Value, all_bound, combine
-from opgen.spec.language.references import failure, reference
 from opgen.spec.language.three_valued import comparison, conjunction, decided, disjunction, negation
 
-_ARITHMETIC: dict[type, str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
+_ARITHMETIC: dict[type, Callable[[Value, Value], Value]] = {
+    ast.Add: functions.plus,
+    ast.Sub: functions.minus,
+    ast.Mult: functions.multiply,
+    ast.FloorDiv: functions.floor_divide,
+    ast.Mod: functions.remainder,
 }
 _COMPARE: dict[type, str] = {
     ast.Eq: "==",
@@ -58,24 +58,7 @@ class Compiler:
         self.scope = scope
 
     # conditions -----------------------------------------------------------------------------------
-    @staticmethod
-    def is_condition(node: ast.expr) -> bool:
-        """Whether it compares or joins conditions, and so is no term."""
-        return isinstance(node, (ast.BoolOp, ast.Compare)) or (
-            isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
-        )
-
     def condition(self, node: ast.expr) -> Term:
-        if isinstance(node, ast.BoolOp):
-            return self.junction(node)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            inner = self.condition(node.operand)
-            return Term("", "bool", inner.refs, lambda view: negation(inner.read(view)))
-        if isinstance(node, ast.Compare):
-            if len(node.ops) != 1:
-                raise failure(node, "compare two things at a time")
-            compared = self.relation(node)
-            return Term("", "bool", compared.refs, compared.read)
         value = self.term(node)
         if value.kind != "bool":
             raise failure(node, f"is {value.kind}, a condition must be true or false")
@@ -101,6 +84,9 @@ class Compiler:
         sign = _COMPARE.get(type(node.ops[0]))
         if sign is None:
             raise failure(node, "compare with == != < <= > >= in, not in")
+        for side in (node.left, *node.comparators):
+            if isinstance(side, ast.BoolOp | ast.Compare):
+                raise failure(side, "is not part of the rule language")
         left = self.term(node.left)
         if sign in ("in", "not in"):
             if (
@@ -132,6 +118,16 @@ class Compiler:
     # terms ----------------------------------------------------------------------------------------
     def term(self, node: ast.expr, like: str = "") -> Term:
         match node:
+            case ast.BoolOp():
+                return self.junction(node)
+            case ast.UnaryOp(op=ast.Not()):
+                inner = self.condition(node.operand)
+                return Term("", "bool", inner.refs, lambda view: negation(inner.read(view)))
+            case ast.Compare():
+                if len(node.ops) != 1:
+                    raise failure(node, "compare two things at a time")
+                compared = self.relation(node)
+                return Term("", "bool", compared.refs, compared.read)
             case ast.Constant():
                 return self.constant(node, like)
             case ast.Name() | ast.Attribute() | ast.Subscript():
@@ -139,13 +135,12 @@ class Compiler:
             case ast.BinOp():
                 return self.arithmetic(node)
             case ast.UnaryOp(op=ast.USub()):
-                inner = self.number(node.operand)
-                zero = formulas.constant(0)
+                inner, zero = self.number(node.operand), functions.constant(0)
                 return Term(
                     ast.unparse(node),
                     "int",
                     inner.refs,
-                    lambda v: combine(bigint.subtract, zero, inner.read(v)),
+                    lambda view: functions.minus(zero, inner.read(view)),
                 )
             case ast.Call():
                 return self.call(node)
@@ -161,27 +156,24 @@ class Compiler:
 
     def constant(self, node: ast.Constant, like: str) -> Term:
         value = node.value
-        if isinstance(value, (bool, int)):
-            held = formulas.constant(value)
-            return Term(
-                str(value), "bool" if isinstance(value, bool) else "int", (), lambda view: held
-            )
-        if isinstance(value, str):
-            if like not in _WORD_KINDS:
-                return Term(value, "word", (), lambda view: formulas.constant(0))
-            index = vocabulary().index[like]
-            if value not in index:
-                raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
-            held = Value(np.asarray(index[value]))
-            return Term(value, like, (), lambda view: held)
-        raise failure(node, "only whole numbers, True, False and quoted words")
+        if isinstance(value, bool):
+            return _held(str(value), "bool", functions.constant(value))
+        if isinstance(value, int):
+            return _held(str(value), "int", functions.constant(value))
+        if not isinstance(value, str):
+            raise failure(node, "only whole numbers, True, False and quoted words")
+        if like not in _WORD_KINDS:
+            return _held(value, "word", functions.constant(0))
+        index = vocabulary().index[like]
+        if value not in index:
+            raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
+        return _held(value, like, Value(np.asarray(index[value])))
 
     def name(self, node: ast.expr) -> Term:
         if isinstance(node, ast.Name):
             number = self.scope.constant(node.id)
             if number is not None:
-                held = formulas.constant(number)
-                return Term(node.id, "int", (), lambda view: held)
+                return _held(node.id, "int", functions.constant(number))
         ref = reference(node)
         kind = self.scope.kind(ref)
         if kind is None:
@@ -202,39 +194,24 @@ class Compiler:
         )
 
     def arithmetic(self, node: ast.BinOp) -> Term:
-        sign = _ARITHMETIC.get(type(node.op))
-        if sign is None:
-            raise failure(node, "compute with + - * / // %")
         left, right = self.number(node.left), self.number(node.right)
-        refs = _references(left, right)
-        if sign == "/":
+        text, refs = ast.unparse(node), _references(left, right)
+        if isinstance(node.op, ast.Div):
             by = node.right.value if isinstance(node.right, ast.Constant) else None
             if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
                 raise failure(node, "/ divides by a positive constant; use // for whole numbers")
-            return Term(
-                ast.unparse(node), "int", refs, lambda view: formulas.divided(left.read(view), by)
-            )
-        operate: dict[str, Callable[[Value, Value], Value]] = {
-            "+": lambda a, b: combine(bigint.add, a, b),
-            "-": lambda a, b: combine(bigint.subtract, a, b),
-            "*": formulas.multiply,
-            "//": formulas.floor_divide,
-            "%": formulas.remainder,
-        }
-        if sign in ("//", "%"):
+            return Term(text, "int", refs, lambda view: functions.divided(left.read(view), by))
+        apply = _ARITHMETIC.get(type(node.op))
+        if apply is None:
+            raise failure(node, "compute with + - * / // %")
+        divisor = None if right.refs else right.read(NOTHING).data
+        if isinstance(node.op, ast.FloorDiv | ast.Mod):
             self.whole(node.left, node.right)
-            if not (right.refs or right.read(FixedView()).data):
+            if divisor is not None and not divisor:
                 raise failure(node, "divides by zero")
-        apply, counts = (
-            operate[sign],
-            sign == "%" and not right.refs and bool(right.read(FixedView()).data > 0),
-        )
+        counts = isinstance(node.op, ast.Mod) and divisor is not None and bool(divisor > 0)
         return Term(
-            ast.unparse(node),
-            "int",
-            refs,
-            lambda view: apply(left.read(view), right.read(view)),
-            counts,
+            text, "int", refs, lambda view: apply(left.read(view), right.read(view)), counts
         )
 
     def whole(self, *nodes: ast.expr) -> None:
@@ -258,25 +235,25 @@ class Compiler:
                     f" parameter{did_you_mean(node.args[0].id, self.scope.names())}",
                 )
             return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref), name == "len")
-        formula = FORMULAS.get(name)
-        if formula is None:
-            raise failure(node, f"no such function{did_you_mean(name, FORMULAS)}")
-        if not formula.at_least <= len(node.args) <= formula.at_most:
-            most = "" if formula.at_least == formula.at_most else f" to {formula.at_most}"
-            raise failure(node, f"takes {formula.at_least}{most} arguments, not {len(node.args)}")
-        if not formula.fractions:
+        function = FUNCTIONS.get(name)
+        if function is None:
+            raise failure(node, f"no such function{did_you_mean(name, FUNCTIONS)}")
+        if not function.at_least <= len(node.args) <= function.at_most:
+            most = "" if function.at_least == function.at_most else f" to {function.at_most}"
+            raise failure(node, f"takes {function.at_least}{most} arguments, not {len(node.args)}")
+        if not function.fractions:
             self.whole(*node.args)
         args = [self.term(argument) for argument in node.args]
         for i, argument in enumerate(args):
-            wanted = formula.takes[min(i, len(formula.takes) - 1)]
+            wanted = function.takes[min(i, len(function.takes) - 1)]
             if argument.kind != wanted:
                 raise failure(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
         refs = _references(*args)
         return Term(
             ast.unparse(node),
-            formula.gives,
+            function.gives,
             refs,
-            lambda view: formula.apply(*(a.read(view) for a in args)),
+            lambda view: function.apply(*(a.read(view) for a in args)),
         )
 
     def shape(self, node: ast.Tuple) -> Term:
@@ -296,6 +273,11 @@ class Compiler:
             return Value((np.asarray(len(dims)), extents), all_bound(*values) if values else True)
 
         return Term(ast.unparse(node), "shape", refs, read)
+
+
+def _held(text: str, kind: str, value: Value) -> Term:
+    """A term that reads nothing."""
+    return Term(text, kind, (), lambda view: value)
 
 
 def _references(*parts: Term) -> tuple[Reference, ...]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from opgen.spec.language import formulas
-from opgen.spec.language.expressions import NOTHING, Term, View
-from opgen.spec.language.formulas import Value, all_bound
+from opgen.spec.language import functions
+from opgen.spec.language.functions import Value, all_bound
+from opgen.spec.language.term import NOTHING, Term, View
 
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -69,7 +69,7 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
     def equal(a: Value, b: Value) -> Any:
         if left.kind == "shape":
             return _equal_shapes(a, b)
-        x, y = formulas.over_one_divisor(a, b) if left.kind == "int" else (a.data, b.data)
+        x, y = functions.over_one_divisor(a, b) if left.kind == "int" else (a.data, b.data)
         return np.asarray(x == y)
 
     def among(view: View) -> Value:
@@ -87,7 +87,7 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
     def ordered(view: View) -> Value:
         a, b = left.read(view), right[0].read(view)
         return Value(
-            np.asarray(_ORDER[sign](*formulas.over_one_divisor(a, b)), dtype=bool), all_bound(a, b)
+            np.asarray(_ORDER[sign](*functions.over_one_divisor(a, b)), dtype=bool), all_bound(a, b)
         )
 
     if sign in _ORDER:

@@ -16,9 +16,8 @@ import numpy as np
 from opgen.calls.table import Column, ScalarColumn, TensorColumn
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
-from opgen.spec.language import formulas
-from opgen.spec.language.expressions import NOTHING
-from opgen.spec.language.terms import Reference, View
+from opgen.spec.language import functions
+from opgen.spec.language.term import NOTHING, Reference, View
 from opgen.spec.rules import Guard
 from opgen.suite.planning.edits import Edit
 
@@ -173,7 +172,7 @@ class EditGenerator:
             return []
         left = guard.require.left.read(self.judged.view)
         pairs = [
-            formulas.over_one_divisor(left, right.read(self.judged.view))
+            functions.over_one_divisor(left, right.read(self.judged.view))
             for right in guard.require.right
         ]
         return [(self._column(x, rows), self._column(y, rows)) for x, y in pairs]
@@ -244,7 +243,7 @@ def distance(guard: Guard, view: View, rows: int) -> np.ndarray:
     left = relation.left.read(view)
     gaps = []
     for right in relation.right:
-        x, y = formulas.over_one_divisor(left, right.read(view))
+        x, y = functions.over_one_divisor(left, right.read(view))
         gaps.append(np.broadcast_to(np.asarray(x - y, dtype=np.float64), rows))
     nearest = np.stack(gaps)
     return np.asarray(np.take_along_axis(nearest, np.abs(nearest).argmin(axis=0)[None], axis=0)[0])

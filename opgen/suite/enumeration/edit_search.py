@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.oracle.judgement import Judgement, judge
-from opgen.spec.language import terms
+from opgen.spec.language import parse
 from opgen.spec.rules import Guard, true_where
 from opgen.suite.enumeration.edit_generator import EditGenerator, Proposal
 from opgen.suite.enumeration.edited_calls import LAST_RESORT, EditedCalls, weight_of
@@ -113,7 +113,7 @@ class EditSearch:
             if not rule.forbids or unreachable(rule, self.spec) or len(self.breaking(r, guard)):
                 continue
             turns = partial(EditGenerator.turning, guard=guard)
-            asked = [terms.condition(text, self.spec.scope) for text in conjuncts(guard)]
+            asked = [parse.condition(text, self.spec.scope) for text in conjuncts(guard)]
             makes = [partial(EditGenerator.towards, references=term.refs) for term in asked]
             held = [true_where(term, self.edited.judged.view, len(self.edited)) for term in asked]
             bound = np.broadcast_to(

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Reference
+from opgen.spec.language.functions import Value
+from opgen.spec.language.term import Reference
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Model, explain

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from opgen.oracle.judgement import Judgement
-from opgen.spec.language.terms import Reference, Term
+from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Guard, Rule
 from opgen.suite.enumeration.edit_generator import distance
 from opgen.suite.enumeration.edit_search import EditSearch

@@ -17,9 +17,8 @@ import numpy as np
 from opgen.calls import bigint
 from opgen.calls.table import UNLIMITED, ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
 from opgen.calls.vocabulary import vocabulary
-from opgen.spec.language.expressions import Asked
-from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Reference, Term
+from opgen.spec.language.functions import Value
+from opgen.spec.language.term import Asked, Reference, Term
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Parameter, Spec
 from opgen.suite.planning import strides

@@ -14,9 +14,10 @@ from opgen.calls.kinds import INT64, KINDS
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Location, did_you_mean
 from opgen.numerics.recipes import DEFAULT, RECIPES
-from opgen.spec.language import terms
-from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Reference, Scope, Term, TermError, View, compiled
+from opgen.spec.language import parse
+from opgen.spec.language.functions import Value
+from opgen.spec.language.parse import compiled
+from opgen.spec.language.term import Reference, Scope, Term, TermError, View
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 from opgen.suite.planning.call_builder import NOTHING, AxisColumn, CallBuilder, kind_of
@@ -78,7 +79,7 @@ class CompiledPlan:
             (entry, when)
             for i, entry in enumerate(plan.vacuous)
             if entry.when
-            and (when := self._compiled(("vacuous", i), terms.condition, entry.when, spec.scope))
+            and (when := self._compiled(("vacuous", i), parse.condition, entry.when, spec.scope))
             is not None
         ]
         plan.document.raise_problems()
@@ -138,7 +139,7 @@ class CompiledPlan:
 
     def _reference(self, where: Location, text: str) -> Reference | None:
         try:
-            name, what = terms.reference(text)
+            name, what = parse.reference(text)
         except TermError as error:
             self._problem(where, str(error))
             return None
@@ -203,7 +204,7 @@ class CompiledPlan:
                 return value
             self._problem(where, f"{value} does not fit {holds.lowest} to {holds.highest}")
         elif kind in ("int", "shape") and isinstance(value, str):
-            term = self._compiled(where, terms.term, value)
+            term = self._compiled(where, parse.term, value)
             if term is not None and term.kind == kind:
                 return term.value
             if term is not None:
@@ -220,8 +221,8 @@ class CompiledPlan:
         guarded = []
         for definition in definitions:
             condition = definition.when
-            when = None if condition is None else self._compiled(where, terms.condition, condition)
-            term = self._compiled(where, terms.term, str(definition.is_))
+            when = None if condition is None else self._compiled(where, parse.condition, condition)
+            term = self._compiled(where, parse.term, str(definition.is_))
             if term is not None:
                 guarded.append((when, term))
         return [] if ref is None else [(ref, tuple(guarded))]

@@ -15,7 +15,7 @@ import numpy as np
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import RECIPES, applies
 from opgen.spec.compute_dtype import compute_dtypes
-from opgen.spec.language.terms import Reference, Term
+from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Rule, true_where
 from opgen.spec.spec import Spec
 from opgen.suite.planning.call_builder import CallBuilder

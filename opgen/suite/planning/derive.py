@@ -10,9 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from opgen.calls import bigint
-from opgen.spec.language.expressions import Asked
-from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Reference
+from opgen.spec.language.functions import Value
+from opgen.spec.language.term import Asked, Reference
 from opgen.spec.spec import Parameter, Spec
 from opgen.suite.planning.overlay import SHARED, Overlay, Rows
 

@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.calls.factorize import factorize_rows
-from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Reference
+from opgen.spec.language.functions import Value
+from opgen.spec.language.term import Reference
 
 Edit: TypeAlias = tuple[Reference, "np.ndarray | int"]
 """A name, one extent, item or attribute, and its new values, (rows,); those of a whole shape are

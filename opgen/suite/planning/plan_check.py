@@ -14,7 +14,8 @@ from opgen.calls.call_json import CallFault, make_call
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import TIERS, Call, FileError, TensorDesc
 from opgen.spec.catalog import Catalog
-from opgen.spec.language.terms import TermError, reference
+from opgen.spec.language.parse import reference
+from opgen.spec.language.term import TermError
 from opgen.spec.spec import Spec
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.overlay import SHARED

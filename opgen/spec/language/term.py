@@ -1,16 +1,17 @@
 """What the rule language is made of: references, terms and relations, and the two things they are
-read against.
+read against, a scope of names and a view of columns.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from opgen.spec.language.formulas import Value, whole
+from opgen.spec.language.functions import Value, whole
 
 Asked: TypeAlias = str | int | tuple[str, int]
 """What is asked of a name: nothing, an attribute, an item, an extent."""
@@ -92,6 +93,42 @@ class Relation:
     def is_inequality(self) -> bool:
         """Whether it compares by order, so that it has a limit."""
         return self.operator in INEQUALITIES
+
+
+_ATTRIBUTES = ("dtype", "format", "rank", "shape", "numel", "null", "strided", "storage_numel")
+_MOST_AXES = 4096
+"""An index beyond this is that of no axis and no item."""
+
+
+def reference(node: ast.expr) -> Reference:
+    """The reference that a name means, in whatever scope; raises :class:`TermError`."""
+    match node:
+        case ast.Name():
+            return (node.id, "")
+        case ast.Attribute(value=ast.Name(id=base), attr=attribute):
+            if attribute not in _ATTRIBUTES:
+                raise failure(node, f"no such attribute; known: {', '.join(_ATTRIBUTES)}")
+            return (base, attribute)
+        case ast.Subscript(value=ast.Name(id=base), slice=index):
+            return (base, _index(index))
+        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=base), attr="shape"), slice=index):
+            return (base, ("dim", _index(index)))
+    raise failure(node, "is not a name of the rule language")
+
+
+def _index(node: ast.expr) -> int:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError):
+        value = None
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _MOST_AXES:
+        raise failure(node, "an index must be a whole number, negative from the end")
+    return value
+
+
+def failure(node: ast.AST, why: str) -> TermError:
+    """What is wrong with a part of a term, which it names."""
+    return TermError(f"'{ast.unparse(node)}': {why}")
 
 
 class _Nothing:

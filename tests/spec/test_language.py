@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from opgen.calls import bigint
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.errata import NamedView
-from opgen.spec.language import terms
-from opgen.spec.language.formulas import Value
-from opgen.spec.language.terms import Reference, TermError
+from opgen.spec.language import parse
+from opgen.spec.language.functions import Value
+from opgen.spec.language.term import Reference, TermError
 
 KINDS: dict[Reference, str] = {
     **{(name, ""): "int" for name in "abcdefgh"},
@@ -71,7 +71,7 @@ def ints(**values: Any) -> Columns:
 
 
 def read(text: str, view: Columns) -> list[Any]:
-    value = terms.term(text, Names()).read(view)
+    value = parse.term(text, Names()).read(view)
     rows = max(np.asarray(v.data).size for v in view.columns.values())
     data, bound = (
         np.broadcast_to(value.data, rows).tolist(),
@@ -148,19 +148,19 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "message"), REFUSED)
 def test_what_is_refused_and_why(text: str, message: str) -> None:
     with pytest.raises(TermError) as caught:
-        terms.relation(text, Names())
+        parse.relation(text, Names())
     assert message in str(caught.value)
 
 
 def test_a_name_that_is_nested_too_deeply() -> None:
     with pytest.raises(TermError, match=r"'-{40}\.\.\.' is nested too deeply"):
-        terms.reference("-" * 1500 + "x")
+        parse.reference("-" * 1500 + "x")
 
 
 @pytest.mark.parametrize("text", ["a", "x.dtype", "a + 1", "'FLOAT'", "p[0]"])
 def test_a_condition_must_be_true_or_false(text: str) -> None:
     with pytest.raises(TermError, match="a condition must be true or false"):
-        terms.condition(text, Names())
+        parse.condition(text, Names())
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_condition_must_be_true_or_false(text: str) -> None:
     ],
 )
 def test_either_is_a_condition_or_a_term(text: str, kind: str) -> None:
-    assert terms.expression(text, Names()).kind == kind
+    assert parse.term(text, Names()).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -189,13 +189,13 @@ def test_either_is_a_condition_or_a_term(text: str, kind: str) -> None:
 )
 def test_either_says_what_is_wrong_with_the_part(text: str, message: str) -> None:
     with pytest.raises(TermError, match=message):
-        terms.expression(text, Names())
+        parse.term(text, Names())
 
 
 @pytest.mark.parametrize("value", [True, 3, None, ["a == b"]])
 def test_what_is_no_text_is_refused(value: Any) -> None:
     with pytest.raises(TermError, match="is not an expression; quote it"):
-        terms.relation(value, Names())
+        parse.relation(value, Names())
 
 
 # values -------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def computable(text: str) -> bool:
     value.
     """
     try:
-        terms.term(text, Names())
+        parse.term(text, Names())
     except TermError as error:
         assert (
             str(error).endswith("divides by zero")
@@ -261,7 +261,7 @@ def test_comparisons_are_those_of_python(
     left: str, right: str, sign: str, rows: list[tuple[int, int, int]]
 ) -> None:
     a, b, c = (list(column) for column in zip(*rows, strict=True))
-    value = terms.relation(f"{left} {sign} {right}", Names()).read(ints(a=a, b=b, c=c))
+    value = parse.relation(f"{left} {sign} {right}", Names()).read(ints(a=a, b=b, c=c))
     for i, row in enumerate(rows):
         names = dict(zip("abc", row, strict=True))
         x, y = plain(left, names), plain(right, names)
@@ -273,13 +273,13 @@ def test_comparisons_are_those_of_python(
 
 def test_halves_are_exact() -> None:
     view = ints(a=[1, 1, 2, 2**62 + 1], b=[2, 3, 5, 2**63 - 1])
-    assert terms.relation("a <= b / 2", Names()).read(view).data.tolist() == [
+    assert parse.relation("a <= b / 2", Names()).read(view).data.tolist() == [
         True,
         True,
         True,
         False,
     ]
-    assert terms.relation("a == b / 2", Names()).read(view).data.tolist() == [
+    assert parse.relation("a == b / 2", Names()).read(view).data.tolist() == [
         True,
         False,
         False,
@@ -292,12 +292,12 @@ def test_halves_are_exact() -> None:
 
 def test_what_a_name_is_has_no_divisor() -> None:
     """A whole number where the fraction is one, else nothing."""
-    value = terms.term("(a + b) / 2 / 3", Names()).value(
+    value = parse.term("(a + b) / 2 / 3", Names()).value(
         ints(a=[5, 6, 2**63 - 3, -5], b=[1, 1, 1, -7])
     )
     assert value.over == 1 and value.bound.tolist() == [True, False, True, True]
     assert value.data[value.bound].tolist() == [1, (2**63 - 2) // 6, -2]
-    added = NamedView(ints(c=[4, 6, 7]), {"half": terms.term("c / 2", Names())})
+    added = NamedView(ints(c=[4, 6, 7]), {"half": parse.term("c / 2", Names())})
     assert [added.get(("half", "")).data.tolist()[:2], added.get(("half", "")).bound.tolist()] == [
         [2, 3],
         [True, True, False],
@@ -371,7 +371,7 @@ def test_promotion_of_every_pair() -> None:
             ("y", "dtype"): Value(np.array([p[1] for p in pairs])),
         }
     )
-    value = terms.term("promote(x.dtype, y.dtype)", Names()).read(view)
+    value = parse.term("promote(x.dtype, y.dtype)", Names()).read(view)
     answers = {
         (names[i], names[j]): names[d] if b else None
         for (i, j), d, b in zip(pairs, value.data, value.bound, strict=True)
@@ -383,7 +383,7 @@ def test_promotion_of_every_pair() -> None:
         and answers["INT8", "FLOAT"] is None
     )
     assert all(answers[j, i] == answers[i, j] for i, j in answers)
-    higher = terms.term("higher(x.dtype, y.dtype)", Names()).read(view)
+    higher = parse.term("higher(x.dtype, y.dtype)", Names()).read(view)
     neither = {(names[i], names[j]) for (i, j), b in zip(pairs, higher.bound, strict=True) if not b}
     assert (
         neither >= {("FLOAT16", "BFLOAT16"), ("INT8", "FLOAT")}
@@ -413,11 +413,11 @@ def test_unknown_stays_unknown_unless_the_other_side_decides(sign: str, garbage:
         )
 
     view = Columns({"flag": column([a for a, _ in pairs]), "other": column([b for _, b in pairs])})
-    value = terms.condition(f"flag {sign} other", Names()).read(view)
+    value = parse.condition(f"flag {sign} other", Names()).read(view)
     assert [bool(d) if b else None for d, b in zip(value.data, value.bound, strict=True)] == [
         kleene(sign, a, b) for a, b in pairs
     ]
-    turned = terms.condition(f"not (flag {sign} other)", Names()).read(view)
+    turned = parse.condition(f"not (flag {sign} other)", Names()).read(view)
     assert [None if not b else not d for d, b in zip(turned.data, turned.bound, strict=True)] == [
         kleene(sign, a, b) for a, b in pairs
     ]
@@ -433,17 +433,17 @@ def test_shapes_are_compared_by_rank_and_extents() -> None:
         np.array([True, True, True, False]),
     )
     view = Columns({("x", "shape"): x, ("y", "shape"): y, "a": Value(np.array([2, 2, 2, 2]))})
-    same = terms.relation("x.shape == y.shape", Names()).read(view)
+    same = parse.relation("x.shape == y.shape", Names()).read(view)
     assert same.data.tolist() == [True, False, True, False] and np.broadcast_to(
         same.bound, 4
     ).tolist() == [True, True, True, False]
-    assert terms.relation("x.shape == (a, 3)", Names()).read(view).data.tolist() == [
+    assert parse.relation("x.shape == (a, 3)", Names()).read(view).data.tolist() == [
         True,
         False,
         False,
         False,
     ]
-    assert terms.relation("x.shape != (a, 3)", Names()).read(view).data.tolist() == [
+    assert parse.relation("x.shape != (a, 3)", Names()).read(view).data.tolist() == [
         False,
         True,
         True,
@@ -467,7 +467,7 @@ def test_shapes_are_compared_by_rank_and_extents() -> None:
     ],
 )
 def test_what_counts_is_never_below_zero(text: str, counts: bool) -> None:
-    assert terms.term(text, Names()).counts is counts
+    assert parse.term(text, Names()).counts is counts
 
 
 @pytest.mark.parametrize(
@@ -480,4 +480,4 @@ def test_what_counts_is_never_below_zero(text: str, counts: bool) -> None:
     ],
 )
 def test_a_bare_name_on_the_left_is_told_apart(text: str, bare: bool) -> None:
-    assert terms.relation(text, Names()).bare is bare
+    assert parse.relation(text, Names()).bare is bare

@@ -1,7 +1,7 @@
-"""The closed functions of the rule language, on whole columns.
+"""The functions of the rule language, on whole columns.
 
-Each takes and returns :class:`Value`. A formula whose divisor is zero, or that the mathematics does
-not define, gives an unbound value: the rule that asks does not apply there.
+Each takes and returns :class:`Value`. Where a divisor is zero, or the mathematics defines nothing,
+the value is unbound: the rule that asks does not apply there.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def maximum(*values: Value) -> Value:
 
 def absolute(a: Value) -> Value:
     """The number without its sign."""
-    return combine(bigint.larger, a, combine(bigint.subtract, constant(0), a))
+    return maximum(a, minus(constant(0), a))
 
 
 def promote(*values: Value) -> Value:
@@ -140,11 +140,13 @@ def higher(a: Value, b: Value) -> Value:
     return Value(to.data, to.bound & ((to.data == a.data) | (to.data == b.data)))
 
 
-def _plus(*values: Value) -> Value:
+def plus(*values: Value) -> Value:
+    """The sum."""
     return reduce(lambda a, b: combine(bigint.add, a, b), values)
 
 
-def _minus(a: Value, b: Value) -> Value:
+def minus(a: Value, b: Value) -> Value:
+    """The difference."""
     return combine(bigint.subtract, a, b)
 
 
@@ -156,8 +158,8 @@ def conv_out(size: Value, kernel: Value, stride: Value, padding: Value, dilation
 
     floor((size + padding - dilation * (kernel - 1) - 1) / stride) + 1
     """
-    reach = _plus(multiply(dilation, _minus(kernel, _ONE)), _ONE)
-    out = _plus(floor_divide(_minus(_plus(size, padding), reach), stride), _ONE)
+    reach = plus(multiply(dilation, minus(kernel, _ONE)), _ONE)
+    out = plus(floor_divide(minus(plus(size, padding), reach), stride), _ONE)
     return Value(out.data, out.bound & (stride.data > 0))
 
 
@@ -169,10 +171,10 @@ def transposed_out(
 
     (size - 1) * stride - padding + dilation * (kernel - 1) + extra + 1
     """
-    grown = _plus(
-        multiply(_minus(size, _ONE), stride), multiply(dilation, _minus(kernel, _ONE)), extra, _ONE
+    grown = plus(
+        multiply(minus(size, _ONE), stride), multiply(dilation, minus(kernel, _ONE)), extra, _ONE
     )
-    out = _minus(grown, padding)
+    out = minus(grown, padding)
     return Value(out.data, out.bound & (stride.data > 0))
 
 
@@ -182,18 +184,18 @@ def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Valu
     Rounded up where ``ceil``, and then one less where the last window would start beyond input and
     begin padding.
     """
-    span = _minus(_plus(size, padding, padding), kernel)
-    room = _minus(stride, _ONE)
-    grown = np.where(ceil.data, _plus(span, room).data, span.data)
+    span = minus(plus(size, padding, padding), kernel)
+    room = minus(stride, _ONE)
+    grown = np.where(ceil.data, plus(span, room).data, span.data)
     rounded = Value(grown, all_bound(span, room, ceil))
-    out = _plus(floor_divide(rounded, stride), _ONE)
-    late = bigint.multiply(_minus(out, _ONE).data, stride.data) >= _plus(size, padding).data
-    trimmed = np.where(np.asarray(ceil.data, dtype=bool) & late, _minus(out, _ONE).data, out.data)
+    out = plus(floor_divide(rounded, stride), _ONE)
+    late = bigint.multiply(minus(out, _ONE).data, stride.data) >= plus(size, padding).data
+    trimmed = np.where(np.asarray(ceil.data, dtype=bool) & late, minus(out, _ONE).data, out.data)
     return Value(trimmed, out.bound & (stride.data > 0))
 
 
 @dataclass(frozen=True)
-class Formula:
+class Function:
     """A function of the rule language: what it takes, what it gives, how many arguments, and
     whether these may be fractions.
     """
@@ -206,14 +208,14 @@ class Formula:
     fractions: bool = False
 
 
-FORMULAS: dict[str, Formula] = {
-    "min": Formula(minimum, ("int",), "int", 2, 9, fractions=True),
-    "max": Formula(maximum, ("int",), "int", 2, 9, fractions=True),
-    "abs": Formula(absolute, ("int",), "int", 1, 1, fractions=True),
-    "truncated": Formula(truncated, ("int",), "int", 2, 2),
-    "promote": Formula(promote, ("dtype",), "dtype", 2, 9),
-    "higher": Formula(higher, ("dtype",), "dtype", 2, 2),
-    "conv_out": Formula(conv_out, ("int",), "int", 5, 5),
-    "transposed_out": Formula(transposed_out, ("int",), "int", 6, 6),
-    "pooled": Formula(pooled, ("int", "int", "int", "int", "bool"), "int", 5, 5),
+FUNCTIONS: dict[str, Function] = {
+    "min": Function(minimum, ("int",), "int", 2, 9, fractions=True),
+    "max": Function(maximum, ("int",), "int", 2, 9, fractions=True),
+    "abs": Function(absolute, ("int",), "int", 1, 1, fractions=True),
+    "truncated": Function(truncated, ("int",), "int", 2, 2),
+    "promote": Function(promote, ("dtype",), "dtype", 2, 9),
+    "higher": Function(higher, ("dtype",), "dtype", 2, 2),
+    "conv_out": Function(conv_out, ("int",), "int", 5, 5),
+    "transposed_out": Function(transposed_out, ("int",), "int", 6, 6),
+    "pooled": Function(pooled, ("int", "int", "int", "int", "bool"), "int", 5, 5),
 }
