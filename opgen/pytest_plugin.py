@@ -5,7 +5,8 @@
 results that stand at the same place. A test fails where the verdict is failed, crashed or missing;
 lenient cases and known deviations are expected failures (failures under ``--opgen-strict``), as are
 those that ``--opgen-waivers FILE`` names; inconclusive and skipped ones are skipped, all with the
-reason. pytest exits 1 where the cases that ran prove nothing.
+reason. pytest exits 1 where the cases that ran prove nothing. Other tests run beside them only if a
+path is named.
 """
 
 from __future__ import annotations
@@ -89,6 +90,10 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     if results and len(results) != len(bundles):
         raise pytest.UsageError("give --opgen-results FILE once for each --opgen-bundle FILE")
+    if (
+        config.args_source is not config.ArgsSource.ARGS
+    ):  # all that is tested, unless paths are given
+        config.args = []
     config.pluginmanager.register(Cases(config), _NAME)
 
 

@@ -66,6 +66,18 @@ def test_a_test_per_case_with_its_verdict(files):
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")])
+def test_other_tests_run_beside_a_bundle_only_if_they_are_named(files, workers):
+    """A clone of opgen has thousands."""
+    (files / "test_own.py").write_text("def test_own(): pass\n", encoding="utf-8")
+    options = ("--opgen-bundle", "suite.h5", "--opgen-results", "results.h5", "-k", "norm or own")
+    code, said = run(files, *options, *workers)
+    assert (code, "3 passed" in said, "test_own" in said) == (0, True, False), said
+    code, said = run(files, *options, *workers, ".")
+    assert (code, "4 passed" in said, "test_own" in said) == (0, True, True), said
+    (files / "test_own.py").unlink()
+
+
 def test_k_chooses_cases(files):
     code, said = run(
         files, "--opgen-bundle", "suite.h5", "--opgen-results", "results.h5", "-k", "norm"

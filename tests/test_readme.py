@@ -32,14 +32,18 @@ def commands() -> list[tuple[str, int]]:
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder with the project's test data, and an environment whose ``opgen`` is this one."""
+    """A folder with the project's test data, and an environment whose ``opgen`` is this one, and
+    whose ``pytest`` has its plugin.
+    """
     folder, programs = tmp_path_factory.mktemp("readme"), tmp_path_factory.mktemp("bin")
     (folder / "tests").symlink_to(ROOT / "tests")
-    program = programs / "opgen"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m opgen "$@"\n', encoding="utf-8")
-    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    for name, words in (("opgen", "opgen"), ("pytest", "pytest -p opgen.pytest_plugin")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {words} "$@"\n')
+        program.chmod(program.stat().st_mode | stat.S_IEXEC)
     paths = [str(programs), os.environ["PATH"]]
     environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYTHONPATH": str(ROOT)}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # an opgen that is installed has another
     return folder, environment
 
 

@@ -12,6 +12,7 @@ import errno
 import io
 import os
 import re
+import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,13 +23,17 @@ from typing import IO, Any, NoReturn
 
 import click
 
-DIFFERENCE, BAD, INTERRUPTED = 1, 2, 130
-"""Exit codes: a comparison found a difference; bad usage, file or environment; Ctrl-C. 0 is all
-well."""
+DIFFERENCE, BAD, INTERRUPTED, UNREAD = 1, 2, 130, 141
+"""Exit codes: a comparison found a difference; bad usage, file or environment; Ctrl-C; nobody reads
+the output any more. The last two are those of a shell for SIGINT and SIGPIPE. 0 is all well."""
+
+LEAST_MEMORY = 256 << 20
+"""Bytes of address space without which libraries cannot be loaded; OpenBLAS then exits with 1."""
 
 _HELP = """Test vectors for NPU operators, from a vendor's page to a judged device.
 
-Exit codes: 0 all well, 1 a difference was found, 2 bad usage, file or environment, 130 interrupted.
+Exit codes: 0 all well, 1 a difference was found, 2 bad usage, file or environment, 130 interrupted,
+141 nobody reads the output any more.
 """
 _EPILOG = """\b
 Examples:
@@ -50,17 +55,19 @@ GROUPS = {
 
 
 class Stop(click.ClickException):
-    """What has gone wrong, as lines for standard error."""
+    """What has gone wrong, as lines for standard error, in each of which a file's own text stays on
+    its line.
+    """
 
     exit_code = BAD
 
     def __init__(self, *lines: str) -> None:
-        super().__init__("\n".join(lines))
+        from opgen.report.terminal import on_one_line
+
+        super().__init__("\n".join(map(on_one_line, lines)))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        from opgen.report.terminal import visible
-
-        click.echo(visible(self.message), file=file or sys.stderr)
+        click.echo(self.message, file=file or sys.stderr)
 
 
 class Disagreement(Stop):
@@ -193,12 +200,11 @@ def _stop(error: BaseException, command: str | None) -> NoReturn:
     notes = getattr(error, "__notes__", ())
     if isinstance(error, (KeyboardInterrupt, EOFError)):
         raise Interrupted(*notes, "interrupted") from None
-    if (
-        isinstance(error, OSError)
-        and error.filename is None
-        and error.errno in (errno.EPIPE, errno.ENOSPC)
-    ):
-        _close_stdout()
+    if isinstance(error, OSError) and error.filename is None:
+        if error.errno in (errno.EPIPE, errno.ENOSPC):
+            _close_stdout()
+        if error.errno == errno.EPIPE:
+            raise click.exceptions.Exit(UNREAD)
     lines = _lines(error)
     if lines is not None:
         from opgen.cli.console import as_options
@@ -210,9 +216,9 @@ def _stop(error: BaseException, command: str | None) -> NoReturn:
         raise error
     import traceback
 
-    text = "".join(traceback.format_exception(error)).rstrip()
     raise Stop(
-        text, "this is a fault of opgen, not of your files; please report it with the lines above"
+        *"".join(traceback.format_exception(error)).splitlines(),
+        "this is a fault of opgen, not of your files; please report it with the lines above",
     ) from None
 
 
@@ -225,11 +231,14 @@ def _lines(error: BaseException) -> list[str] | None:
     bundles = sys.modules.get("opgen.bundle.format.dtypes")
     if bundles is not None and isinstance(error, bundles.BundleError):
         return [str(error)]
-    if isinstance(error, BrokenPipeError):
-        return ["standard output: closed before everything was written"]
     if isinstance(error, OSError):
-        reason = error.strerror or str(error) or type(error).__name__
-        return [f"{error.filename if error.filename is not None else 'standard output'}: {reason}"]
+        if error.errno is None:  # what the loader of libraries says
+            return [str(error) or type(error).__name__]
+        place = "standard output" if error.filename is None else error.filename
+        return [f"{place}: {error.strerror}"]
+    if isinstance(error, ImportError) and not (error.name or "").startswith("opgen"):
+        reason = str(error).splitlines()[-1]
+        return [f"a library cannot be loaded: {reason}; install opgen anew, or allow more memory"]
     if isinstance(error, MemoryError):
         return ["not enough memory; try a smaller plan, fewer workers, or --shard"]
     return None
@@ -301,6 +310,12 @@ def _write_any_text() -> None:
     "--log", metavar="FILE", help="Write each step, and each answer of a device, to this file."
 )
 def main(verbose: bool, log: str | None) -> None:  # noqa: D103  the help text is given above
+    memory = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if memory != resource.RLIM_INFINITY and memory < LEAST_MEMORY:
+        raise Stop(
+            f"not enough memory: ulimit -v allows {memory >> 10} kB, and opgen needs"
+            f" {LEAST_MEMORY >> 10}"
+        )
     # Read when numpy is imported, by no command before this. Work is spread by processes; threads
     # of OpenBLAS would only wait on each other over tiny products.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

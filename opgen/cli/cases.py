@@ -31,13 +31,10 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     from opgen.model import size
     from opgen.quality.suite_summary import summarize
     from opgen.report import terminal
-    from opgen.suite.selection import Request, remarks
+    from opgen.suite.selection import Request
 
     options.only_one(ids=ids, json=as_json)
-    request = Request(**asked)
-    suite = request.suite(options.each())
-    for line in remarks(request, suite):
-        console.note(line)
+    suite = console.enumerated(Request(**asked), announce=False)
     if ids:
         for name, intent in zip(suite.cases.id, suite.cases.intent, strict=True):
             click.echo(f"{terminal.on_one_line(name)}\t{terminal.on_one_line(intent)}")
@@ -47,7 +44,7 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
         console.json_text(counted)
         return
     out = console.output()
-    out.print(summary_table(counted))
+    out.print(summary_table(counted["counts"]))
     if not asked["calls"]:
         heads = ("rules to break", "broken", "isolated", "with others", "unreachable")
         rows = []

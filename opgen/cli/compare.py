@@ -5,15 +5,15 @@ from __future__ import annotations
 import click
 
 from opgen.cli import DIFFERENCE
-from opgen.cli.options import all_option, examples, json_option
+from opgen.cli.options import all_option, examples, file_argument, json_option
 
 SHOWN = 20
 """Changes of a kind that are listed one by one, unless all are asked for; the rest is counted."""
 
 
 @click.command(epilog=examples("opgen compare before.json after.json"))
-@click.argument("before", metavar="BEFORE", type=click.Path(exists=True, dir_okay=False))
-@click.argument("after", metavar="AFTER", type=click.Path(exists=True, dir_okay=False))
+@file_argument("before", "BEFORE")
+@file_argument("after", "AFTER")
 @click.option(
     "--strict", is_flag=True, help="Count lenient cases and known deviations as failures."
 )
@@ -32,7 +32,7 @@ def command(
     everything: bool,
     as_json: bool,
 ) -> None:
-    """Say what changed between two reports of opgen diff --json.
+    """Say what changed between two reports that opgen diff --json printed.
 
     Exit 1 if a case newly fails, or if one that passed is now missing, skipped or inconclusive.
     """

@@ -10,17 +10,23 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
 
-from opgen.report.terminal import visible
+from opgen.report.terminal import on_one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from opgen.suite.selection import Request
+    from opgen.suite.suite import Suite
+
 WIDTH = 120
 """Columns of a table that is not shown on a terminal."""
+BETWEEN = 0.1
+"""Seconds between two drawings of a progress bar, at least."""
 
 
 def output() -> Console:
@@ -72,7 +78,8 @@ def note(text: str, quiet: bool = False) -> None:
     """One message on standard error, unless ``quiet``."""
     if not quiet:
         context = click.get_current_context(silent=True)
-        click.echo(visible(as_options(text, context.command.params if context else ())), err=True)
+        parameters = context.command.params if context else ()
+        click.echo(on_one_line(as_options(text, parameters)), err=True)
 
 
 def json_text(value: object) -> None:
@@ -80,10 +87,29 @@ def json_text(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def enumerated(
+    request: Request, quiet: bool = False, workers: int | None = None, announce: bool = True
+) -> Suite:
+    """The suite of a request, and what there is to say of it, unless ``quiet``. What is wrong with
+    the request is said before the work is announced.
+    """
+    from opgen.cli.options import each
+    from opgen.suite.selection import remarks
+
+    request.check()
+    note("enumerating calls ...", quiet or not announce)
+    suite = request.suite(each(workers))
+    for line in remarks(request, suite):
+        note(line, quiet)
+    return suite
+
+
 @contextmanager
 def progress(label: str, total: int | None, quiet: bool = False) -> Iterator[Callable[[int], None]]:
     """A bar on standard error while the block runs, where standard error is a terminal; gives a
     function that advances it.
+
+    No thread draws it: work may fork while it is shown.
 
     >>> with progress("cases", 3) as advance:
     ...     advance(3)
@@ -105,6 +131,16 @@ def progress(label: str, total: int | None, quiet: bool = False) -> Iterator[Cal
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=messages(), transient=True) as bar:
+    with Progress(*columns, console=messages(), transient=True, auto_refresh=False) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda done: bar.advance(task, done)
+        drawn = monotonic()
+
+        def advance(done: int) -> None:
+            nonlocal drawn
+            bar.advance(task, done)
+            if monotonic() - drawn >= BETWEEN:
+                bar.refresh()
+                drawn = monotonic()
+
+        bar.refresh()
+        yield advance

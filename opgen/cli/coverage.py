@@ -65,8 +65,9 @@ def command(
     from opgen.bundle.write.output import write_text
     from opgen.cli import console
     from opgen.model import FileError, Problem
-    from opgen.quality.coverage_request import measured
+    from opgen.quality.coverage_request import of_file, of_suite
     from opgen.report.coverage import html, summary
+    from opgen.suite.selection import Request
 
     options.only_one(bundle=asked["bundle"], calls=asked["calls"])
     files = [name for name in operators if Path(name).is_file()]
@@ -85,13 +86,12 @@ def command(
             ]
         )
     bundle = asked["bundle"] or next(iter(files), "")
-    report = measured(
-        [name for name in operators if name not in files],
-        plan,
-        bundle,
-        asked["calls"],
-        options.each(),
-    )
+    names = [name for name in operators if name not in files]
+    if bundle or asked["calls"]:
+        report = of_file(names, plan, bundle, asked["calls"])
+    else:
+        request = Request(names, plan=plan)
+        report = of_suite(request, console.enumerated(request, announce=not asked["as_json"]))
     if page:
         write_text(page, html(report, "opgen coverage"), force=True)
     if asked["as_json"]:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from opgen.cli import DIFFERENCE
-from opgen.cli.options import all_option, case_option, choose, examples, quiet_option
+from opgen.cli.options import (
+    all_option,
+    case_option,
+    choose,
+    examples,
+    file_argument,
+    json_option,
+    quiet_option,
+)
 from opgen.cli.paths import OutputPath
 from opgen.model import TRUTHS
 
@@ -19,11 +27,12 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples(
         "opgen diff suite.h5 results.h5",
-        "opgen diff suite.h5 results.h5 --html report.html --json report.json",
+        "opgen diff suite.h5 results.h5 --html report.html",
+        "opgen diff suite.h5 results.h5 --json > report.json",
     )
 )
-@click.argument("bundle", metavar="BUNDLE", type=click.Path(exists=True, dir_okay=False))
-@click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
+@file_argument("bundle", "BUNDLE")
+@file_argument("results", "RESULTS")
 @click.option(
     "--against",
     metavar="FILE",
@@ -64,13 +73,7 @@ if TYPE_CHECKING:
 @click.option(
     "--junit", metavar="FILE", type=OutputPath(dir_okay=False), help="Write a report in JUnit XML."
 )
-@click.option(
-    "--json",
-    "as_json",
-    metavar="FILE",
-    type=OutputPath(dir_okay=False, allow_dash=True),
-    help="Write a report in JSON, which opgen compare reads; - is standard output.",
-)
+@json_option("Print the report in JSON, which opgen compare reads.")
 @case_option()
 @quiet_option("No report on the terminal, only files and the exit code.")
 def command(
@@ -85,7 +88,7 @@ def command(
     waivers: str | None,
     html: str | None,
     junit: str | None,
-    as_json: str | None,
+    as_json: bool,
     cases: tuple[str, ...],
     quiet: bool,
 ) -> None:
@@ -114,11 +117,9 @@ def command(
         from opgen.report import junit as xml
 
         _write(junit, lambda: xml.text(report, strict), quiet, note)
-    if as_json == "-":
+    if as_json:
         click.echo(data.text(report), nl=False)
-    elif as_json:
-        _write(as_json, lambda: data.text(report), quiet, note)
-    if as_json != "-" and not quiet:
+    elif not quiet:
         text.render(report, output(), strict, None if everything else text.SHOWN)
     if not report.green(strict):
         raise click.exceptions.Exit(DIFFERENCE)

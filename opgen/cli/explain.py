@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         "opgen explain --bundle suite.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'",
     )
 )
-@click.argument("word", metavar="[WORD|RULE|CODE|CASE]", default="")
+@click.argument("word", metavar="[WORD|RULE|CODE|ID|GLOB]", default="")
 @click.option(
     "--bundle",
     metavar="FILE",

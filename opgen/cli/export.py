@@ -16,14 +16,14 @@ FORMATS = ("atk", "gtest", "npz", "ttk")
         "opgen export npz suite.h5 -o arrays",
     )
 )
-@click.argument("format", metavar="|".join(FORMATS), type=click.Choice(FORMATS))
-@options.bundle_argument(metavar="BUNDLE")
-@options.output_option(what="Folder to write; for gtest, the C++ file.", folder=True)
+@click.argument("format", type=click.Choice(FORMATS))
+@options.file_argument("bundle", "BUNDLE")
+@options.output_option("Folder to write; for gtest, the C++ file.", "FILE|DIR")
 @options.case_option()
 @options.force_option()
 @options.quiet_option()
 def command(
-    format: str, file: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool
+    format: str, bundle: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool
 ) -> None:
     """Write a bundle in another tool's form.
 
@@ -45,10 +45,10 @@ def command(
         refuse(output, force)
     else:
         folder.check(Path(output), force)
-    with opgen.open(file) as bundle:
-        chosen = options.choose(bundle.ids, cases)
+    with opgen.open(bundle) as opened:
+        chosen = options.choose(opened.ids, cases)
         written = import_module(f"opgen.interop.{format}_export").export(
-            bundle, output, chosen, force
+            opened, output, chosen, force
         )
     for reason, ids in written.left_out.items():
         console.note(f"left out: {reason} ({len(ids)})", quiet)

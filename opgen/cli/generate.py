@@ -59,26 +59,20 @@ def command(
 
     from opgen.bundle.write.output import refuse
     from opgen.cli import console
-    from opgen.generation import engine
-    from opgen.generation.header import header
-    from opgen.generation.processes import cores
-    from opgen.quality.suite_summary import summarize
-    from opgen.report import terminal
-    from opgen.suite.selection import Request, remarks
+    from opgen.generation.bundle_file import write_suite
+    from opgen.quality.suite_summary import counts
+    from opgen.report.terminal import counted
+    from opgen.suite.selection import Request
 
     request = Request(**asked)
     path = output or f"opgen-{request.name}.h5"
     refuse(path, force)
-    console.note("enumerating calls ...", quiet)
-    workers = workers or cores()
-    suite = request.suite(options.each(workers))
-    for line in remarks(request, suite):
-        console.note(line, quiet)
+    suite = console.enumerated(request, quiet, workers)
     with console.progress("cases", len(suite.cases), quiet) as advance:
-        engine.write(
+        made = write_suite(
+            request,
             suite,
             path,
-            header(request, suite, seed),
             seed=seed,
             workers=workers,
             dask=dask,
@@ -87,25 +81,24 @@ def command(
             progress=advance,
         )
     if not quiet:
-        counted = summarize(suite)
-        console.messages().print(summary_table(counted))
-        about = f"{counted['with_data']} with data, {size(Path(path).stat().st_size)}"
-        console.note(f"{path}: {terminal.counted(counted['cases'], 'case')}, {about}")
-        for reason in dict.fromkeys(suite.without_data.values()) if request.calls else ():
-            ids = [case for case, why in suite.without_data.items() if why == reason]
+        console.messages().print(summary_table(counts(suite)))
+        about = f"{made.with_data} with data, {size(Path(path).stat().st_size)}"
+        console.note(f"{path}: {counted(made.cases, 'case')}, {about}")
+        for reason in dict.fromkeys(made.without_data.values()) if request.calls else ():
+            ids = [case for case, why in made.without_data.items() if why == reason]
             console.note(
                 f"no data for {len(ids)}, since {reason}:"
                 f" {', '.join(ids[:5])}{', ...' if len(ids) > 5 else ''}"
             )
 
 
-def summary_table(counted: dict[str, Any]) -> Table:
+def summary_table(counts: list[dict[str, Any]]) -> Table:
     """Cases by operator and product, one column per kind."""
     from opgen.report import terminal
 
-    kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in counted["counts"])]
+    kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in counts)]
     cases: dict[tuple[str, str], dict[str, int]] = {}
-    for entry in counted["counts"]:
+    for entry in counts:
         cases.setdefault((entry["op"], entry["product"]), {})[entry["kind"]] = entry["cases"]
     rows = (
         (op, product, *(by_kind.get(kind, 0) for kind in kinds))

@@ -15,7 +15,7 @@ FORMATS = ("atk", "ttk")
         "opgen import ttk cases.csv -o calls.jsonl",
     )
 )
-@click.argument("format", metavar="|".join(FORMATS), type=click.Choice(FORMATS))
+@click.argument("format", type=click.Choice(FORMATS))
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False))
 @click.option(
     "--product",
@@ -54,10 +54,9 @@ def command(
     imported = reader.read(file, catalog(), products)
     lines = imported.lines
     for problem in imported.unreadable:
-        click.echo(str(problem), err=True)
-    if not quiet:
-        for problem in imported.left_out:
-            click.echo(f"{problem} (left out)", err=True)
+        console.note(str(problem))
+    for problem in imported.left_out:
+        console.note(f"{problem} (left out)", quiet)
     text = "".join(f"{line}\n" for line in lines)
     if lines and output == "-":
         click.echo(text, nl=False)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         "opgen inspect results.h5",
     )
 )
-@options.bundle_argument()
+@options.file_argument("file")
 @click.argument("case", metavar="[ID|GLOB]", default="", shell_complete=options.complete_cases)
 @options.case_option()
 @options.json_option()

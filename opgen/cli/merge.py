@@ -17,7 +17,7 @@ from opgen.cli import options
 )
 @click.argument(
     "parts",
-    metavar="PART...",
+    metavar="FILE...",
     nargs=-1,
     required=True,
     type=click.Path(exists=True, dir_okay=False),

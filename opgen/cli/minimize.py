@@ -1,4 +1,4 @@
-"""``opgen minimize BUNDLE RESULTS CASE``: reduce a failing case to the simplest one."""
+"""``opgen minimize BUNDLE RESULTS ID|GLOB``: reduce a failing case to the simplest one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import click
 
 from opgen.cli.options import (
     backend_options,
-    bundle_argument,
     complete_cases,
     examples,
+    file_argument,
     force_option,
+    output_option,
     quiet_option,
 )
-from opgen.cli.paths import OutputPath
 
 if TYPE_CHECKING:
     from opgen.devices import Settings
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
         " fault"
     )
 )
-@bundle_argument("bundle", "BUNDLE")
-@click.argument("results", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False))
-@click.argument("case", metavar="CASE", shell_complete=complete_cases)
+@file_argument("bundle", "BUNDLE")
+@file_argument("results", "RESULTS")
+@click.argument("case", metavar="ID|GLOB", shell_complete=complete_cases)
 @backend_options()
 @click.option(
     "--most",
@@ -38,13 +38,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Run about N calls at most.",
 )
-@click.option(
-    "-o",
-    "--output",
-    metavar="DIR",
-    type=OutputPath(file_okay=False, folder=True),
-    help="Folder to write; ./CASE-minimal by default.",
-)
+@output_option("Folder to write; ./ID-minimal by default.", "DIR", required=False)
 @click.option(
     "--any-backend", is_flag=True, help="Accept results of another backend or another device."
 )
@@ -64,17 +58,17 @@ def command(
 ) -> None:
     """Reduce a failing case to the simplest one that still fails.
 
-    CASE is an id, or a pattern for the first case that fails. opgen makes extents, channels,
-    groups, strides, views, masks and data simpler. The page judges every call on the way like the
-    first one. opgen writes the last call as JSON and as programs, which show the fault without
-    opgen: C++, Python and, if torch has the operator, torch.
+    Of several cases, opgen takes the first one that fails. It makes extents, channels, groups,
+    strides, views, masks and data simpler. The page judges every call on the way like the first
+    one. opgen writes the last call as JSON and as programs, which show the fault without opgen:
+    C++, Python and, if torch has the operator, torch.
     """
     import os
     from pathlib import Path
 
     import opgen
     from opgen.bundle.write.output import write_text
-    from opgen.cli.console import note, progress
+    from opgen.cli.console import note
     from opgen.cli.options import choose
     from opgen.interop.folder import file_name, misplaced
     from opgen.minimization import files, torch_program
@@ -83,7 +77,8 @@ def command(
     from opgen.model import FileError
 
     with opgen.open(bundle) as file:
-        failed = first_failing(file, results, choose(file.ids, [case], "CASE"))
+        failed = first_failing(file, results, choose(file.ids, [case], "ID|GLOB"))
+        call = file[failed].asked
     folder = Path(output or f"{file_name(failed)}-minimal")
     taken = folder.is_dir() and any(folder.iterdir()) and not force
     reason = misplaced(folder) or ("holds files already; --force replaces them" if taken else "")
@@ -93,19 +88,23 @@ def command(
         raise FileError.of(str(folder), "", reason)
 
     def tell(failure: Failure) -> None:
-        note(f"{failure.elements} elements: {failure.detail or failure.verdict}", quiet)
+        nonlocal call
+        changed = [name for name, value in failure.call.args.items() if value != call.args[name]]
+        call = failure.call
+        said = f"{failure.elements} elements: {failure.detail or failure.verdict}"
+        note(f"simpler {', '.join(changed)}: {said}", quiet)
 
-    with progress("minimizing", None, quiet):
-        minimal = opgen.minimize(
-            bundle,
-            results,
-            failed,
-            backend,
-            most=most,
-            any_backend=any_backend,
-            progress=tell,
-            **settings,
-        )
+    note(f"reducing {failed} ...", quiet)
+    minimal = opgen.minimize(
+        bundle,
+        results,
+        failed,
+        backend,
+        most=most,
+        any_backend=any_backend,
+        progress=tell,
+        **settings,
+    )
     texts = files(minimal.failure)
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():

@@ -67,8 +67,7 @@ def command(
 
     import opgen
     from opgen.cli import DIFFERENCE, console
-    from opgen.generation import engine
-    from opgen.generation.header import header
+    from opgen.generation.bundle_file import write_suite
     from opgen.quality.mutants import ALL, find
     from opgen.quality.mutation_score import score
     from opgen.report import mutants as report
@@ -76,11 +75,11 @@ def command(
 
     chosen = [find(name) for name in mutants] or list(ALL)
     request = Request(**asked)
-    suite = request.suite(options.each())
+    suite = console.enumerated(request, quiet, announce=not as_json)
     with TemporaryDirectory(prefix="opgen-mutants-") as folder:
         path = Path(folder) / "suite.h5"
         with console.progress("cases", 2 * len(suite.cases), quiet) as advance:
-            engine.write(suite, path, header(request, suite, seed), seed=seed, progress=advance)
+            write_suite(request, suite, path, seed=seed, progress=advance)
             with opgen.open(path) as bundle:
                 scored = score(bundle, chosen, advance)
     if as_json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from math import isfinite
@@ -12,7 +11,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from opgen.cli.paths import OutputPath, PlanPath
-from opgen.files.resources import specs_folder
 from opgen.model import GUARD, TIERS, TIME_LIMIT, USUAL
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -40,12 +38,10 @@ def only_one(**given: object) -> None:
 def complete_operators(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Both names of every operator, read off the specs without loading them."""
-    names: dict[str, None] = {}
-    for path in sorted(specs_folder().glob("*.yaml")):
-        api = re.search(r"^api: *(\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        if api:
-            names |= {path.stem.split(".")[0]: None, api[1]: None}
+    """Both names of every operator."""
+    from opgen.spec.catalog import catalog
+
+    names = (*catalog().operators, *catalog().kinds)
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
@@ -53,9 +49,9 @@ def complete_products(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """The products of the shared tables."""
-    text = (specs_folder() / "tables.yaml").read_text(encoding="utf-8")
-    block = re.search(r"^products:\n((?:[ #].*\n)+)", text, re.MULTILINE)
-    names = re.findall(r"^  (\w+):", block[1], re.MULTILINE) if block else []
+    from opgen.calls.vocabulary import vocabulary
+
+    names = vocabulary().products
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
@@ -102,8 +98,8 @@ def operators_argument(type: click.Path | None = None) -> Decorator:
     )
 
 
-def bundle_argument(name: str = "file", metavar: str = "FILE") -> Decorator:
-    """``FILE``: a bundle that exists."""
+def file_argument(name: str, metavar: str = "FILE") -> Decorator:
+    """A file that exists, such as a ``BUNDLE``."""
     return click.argument(name, metavar=metavar, type=click.Path(exists=True, dir_okay=False))
 
 
@@ -162,35 +158,37 @@ def suite_options() -> Decorator:
     """What says which cases a suite has; the parameters are the fields of
     :class:`opgen.suite.selection.Request`.
     """
-    given = click.option(
-        "--calls",
-        metavar="FILE",
-        type=click.Path(),
-        default="",
-        help="Make a case of each call in this file, without a plan; - is standard input.",
-    )
-    seeds = click.option(
-        "--seed-calls",
-        metavar="FILE",
-        type=click.Path(),
-        default="",
-        help="Existing calls; opgen adds only what they do not cover.",
-    )
-    recipe = click.option(
-        "--recipe",
-        metavar="NAME",
-        default="",
-        help=(
-            "How to draw the data of --calls: grid (the default), integers, normal or another"
-            " recipe of PLANS.md."
-        ),
-    )
-    part = click.option(
-        "--shard", default="", metavar="I/N", help="Only part I of N; each case is in one part."
-    )
-    some = case_option("patterns", "these cases, and the valid calls nearest to invalid ones")
     return _several(
-        operators_argument(), product_option(), plan_option(), given, recipe, seeds, some, part
+        operators_argument(),
+        product_option(),
+        plan_option(),
+        click.option(
+            "--calls",
+            metavar="FILE",
+            type=click.Path(),
+            default="",
+            help="Make a case of each call in this file, without a plan; - is standard input.",
+        ),
+        click.option(
+            "--recipe",
+            metavar="NAME",
+            default="",
+            help=(
+                "How to draw the data of --calls: grid (the default), integers, normal or another"
+                " recipe of PLANS.md."
+            ),
+        ),
+        click.option(
+            "--seed-calls",
+            metavar="FILE",
+            type=click.Path(),
+            default="",
+            help="Existing calls; opgen adds only what they do not cover.",
+        ),
+        case_option("patterns", "these cases, and the valid calls nearest to invalid ones"),
+        click.option(
+            "--shard", default="", metavar="I/N", help="Only part I of N; each case is in one part."
+        ),
     )
 
 
@@ -241,20 +239,11 @@ def backend_options() -> Decorator:
 
 
 def output_option(
-    what: str = "File to write.",
-    required: bool = True,
-    folder: bool = False,
-    dash: bool = False,
+    what: str = "File to write.", metavar: str = "FILE", required: bool = True, dash: bool = False
 ) -> Decorator:
-    """``-o FILE``; it may be a ``folder``, or, with ``dash``, standard output."""
-    return click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=OutputPath(folder=folder, allow_dash=dash),
-        help=what,
-        required=required,
-    )
+    """``-o FILE``; as ``metavar`` says, it may be a folder, or, with ``dash``, standard output."""
+    kind = OutputPath(folder="DIR" in metavar, file_okay="FILE" in metavar, allow_dash=dash)
+    return click.option("-o", "--output", metavar=metavar, type=kind, help=what, required=required)
 
 
 def force_option() -> Decorator:
@@ -262,9 +251,9 @@ def force_option() -> Decorator:
     return click.option("--force", is_flag=True, help="Replace an existing file.")
 
 
-def json_option() -> Decorator:
+def json_option(what: str = "Print JSON, for programs.") -> Decorator:
     """``--json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+    return click.option("--json", "as_json", is_flag=True, help=what)
 
 
 def all_option(what: str) -> Decorator:

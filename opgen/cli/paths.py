@@ -4,6 +4,7 @@ one.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +30,11 @@ class OutputPath(click.Path):
             self.fail("is not a file: this output cannot go to standard output", param, ctx)
         if str(value).endswith(os.sep) and not self.folder:
             self.fail(f"{value!r} names a folder: name a file", param, ctx)
+        try:
+            Path(value).stat()
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                self.fail(f"{value!r} is a loop of links: name another", param, ctx)
         return super().convert(value, param, ctx)
 
 

@@ -20,7 +20,7 @@ from opgen.cli.paths import OutputPath
 @click.option(
     "--lock",
     metavar="FILE",
-    type=click.Path(),
+    type=OutputPath(over="output"),
     help="Lock to compare with; by default PLAN.lock beside the plan.",
 )
 @click.option(

@@ -9,10 +9,10 @@ import click
 
 from opgen.cli.options import (
     backend_options,
-    bundle_argument,
     case_option,
     choose,
     examples,
+    file_argument,
     force_option,
     output_option,
     quiet_option,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         "opgen run suite.h5 --backend torch --resume -o results.h5",
     )
 )
-@bundle_argument("bundle", "BUNDLE")
+@file_argument("bundle", "BUNDLE")
 @backend_options()
 @output_option("Results file to write.")
 @case_option()

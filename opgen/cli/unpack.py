@@ -12,12 +12,12 @@ from opgen.cli import options
         "opgen unpack suite.h5 -o tree.h5", "opgen unpack suite.h5 --case 'avg_pool2d*' -o pool.h5"
     )
 )
-@options.bundle_argument(metavar="BUNDLE")
+@options.file_argument("bundle", "BUNDLE")
 @options.output_option(what="HDF5 file to write.")
 @options.case_option()
 @options.force_option()
 @options.quiet_option()
-def command(file: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool) -> None:
+def command(bundle: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Write a bundle as a tree of groups, to browse with any HDF5 viewer.
 
     Each case has a group. Its attributes are the facts of the case. In it lie the groups arguments,
@@ -28,6 +28,6 @@ def command(file: str, output: str, cases: tuple[str, ...], force: bool, quiet: 
     from opgen.cli import console
     from opgen.report.terminal import counted
 
-    with opgen.open(file) as bundle:
-        written = unpack(bundle, output, options.choose(bundle.ids, cases), force=force)
+    with opgen.open(bundle) as opened:
+        written = unpack(opened, output, options.choose(opened.ids, cases), force=force)
     console.note(f"{output}: {counted(written, 'case')}", quiet)

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from opgen.generation import engine, processes
 from opgen.generation.header import header
 from opgen.suite.selection import Request, remarks
+from opgen.suite.suite import Suite
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,11 @@ def generate(
     ('pad.h5', True)
     """
     request = Request(operators, products, plan, str(calls), cases, shard, str(seed_calls), recipe)
-    workers = workers or processes.cores()
-    suite = request.suite(partial(processes.in_order, workers=workers))
-    path = Path(output or f"opgen-{request.name}.h5")
-    digest = engine.write(
+    suite = request.suite(partial(processes.in_order, workers=workers or processes.cores()))
+    return write_suite(
+        request,
         suite,
-        path,
-        header(request, suite, seed),
+        output or f"opgen-{request.name}.h5",
         seed=seed,
         workers=workers,
         dask=dask,
@@ -78,8 +78,30 @@ def generate(
         resume=resume,
         progress=progress,
     )
+
+
+def write_suite(
+    request: Request,
+    suite: Suite,
+    output: str | Path,
+    *,
+    seed: int = 0,
+    workers: int | None = None,
+    **rest: Any,
+) -> GeneratedBundle:
+    """Compute the suite of a request and write its bundle; ``rest`` is for
+    :func:`opgen.generation.engine.write`.
+    """
+    digest = engine.write(
+        suite,
+        output,
+        header(request, suite, seed),
+        seed=seed,
+        workers=workers or processes.cores(),
+        **rest,
+    )
     return GeneratedBundle(
-        path,
+        Path(output),
         len(suite.cases),
         int((suite.cases.phase == 2).sum()),
         digest,

@@ -13,23 +13,21 @@ from opgen.quality.coverage import Data, PageCalls, coverage, of_cases
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.selection import Request, plans_of
-from opgen.suite.suite import Each
+from opgen.suite.suite import Suite
 
 
-def measured(
-    operators: Sequence[str], plan: str, bundle: str = "", calls: str = "", each: Each = map
-) -> Data:
-    """The report of :func:`opgen.quality.coverage.coverage`; without a bundle or a file, of the
-    suite that the plan makes, ``each`` page by page.
-    """
-    if not bundle and not calls:
-        request = Request(operators=operators, plan=plan)
-        suite, (_, tier) = request.suite(each), request.pages()
-        plans = {suite.specs[name].api: plan for name, plan in suite.plans.items()}
-        return coverage(of_cases(suite.cases, suite.specs.values()), plans, tier, suite.reports)
+def of_suite(request: Request, suite: Suite) -> Data:
+    """The report of :func:`opgen.quality.coverage.coverage` of the suite of a request."""
+    plans = {suite.specs[name].api: plan for name, plan in suite.plans.items()}
+    _, tier = request.pages()
+    return coverage(of_cases(suite.cases, suite.specs.values()), plans, tier, suite.reports)
+
+
+def of_file(operators: Sequence[str], plan: str, bundle: str = "", calls: str = "") -> Data:
+    """The report of :func:`opgen.quality.coverage.coverage` of a bundle, or of a file of calls."""
     apis = {catalog().api(name) for name in operators} or set(catalog().kinds)
     specs = [spec for spec in catalog().specs if spec.api in apis]
-    pages = _of_bundle(bundle, specs) if bundle else _of_file(calls, specs)
+    pages = _of_bundle(bundle, specs) if bundle else _of_calls(calls, specs)
     if not pages:
         raise FileError.of(bundle or calls, "", "holds no call of the operators asked for")
     counted = {page.spec.api for page in pages}
@@ -47,7 +45,7 @@ def _of_bundle(path: str, specs: Iterable[Spec]) -> list[PageCalls]:
         return of_cases(case_table(bundle, kinds_of(bundle) | catalog().kinds), specs)
 
 
-def _of_file(path: str, specs: Iterable[Spec]) -> list[PageCalls]:
+def _of_calls(path: str, specs: Iterable[Spec]) -> list[PageCalls]:
     calls: dict[str, list[Call]] = {}
     for named in read_calls(path, catalog().kinds):
         page = catalog().by_page[named.call.api, named.call.product]

@@ -31,7 +31,6 @@ def summarize(suite: Suite) -> Data:
     and why there is no case where there is none.
     """
     cases = suite.cases
-    counts = Counter(zip(cases.api, cases.product, cases.kind, strict=True))
     inconclusive = Counter(filter(None, cases.inconclusive))
     return {
         "cases": len(cases),
@@ -39,13 +38,19 @@ def summarize(suite: Suite) -> Data:
         "with_data": int((cases.phase == 2).sum()),
         "inconclusive": inconclusive.total(),
         "why_inconclusive": dict(inconclusive),
-        "counts": [
-            {"op": op, "product": product, "kind": kind, "cases": n}
-            for (op, product, kind), n in sorted(counts.items())
-        ],
+        "counts": counts(suite),
         "pages": {name: _page(suite, name) for name in suite.specs},
         "ids": list(cases.id),
     }
+
+
+def counts(suite: Suite) -> list[Data]:
+    """The number of cases of each operator, product and kind."""
+    kinds = zip(suite.cases.api, suite.cases.product, suite.cases.kind, strict=True)
+    return [
+        {"op": op, "product": product, "kind": kind, "cases": n}
+        for (op, product, kind), n in sorted(Counter(kinds).items())
+    ]
 
 
 def _page(suite: Suite, name: str) -> Data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from opgen.report.terminal import counted, table
+from opgen.report.terminal import counted, literal, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,7 +51,7 @@ def as_table(refreshed: Refreshed) -> Table:
     for kind in KINDS:
         some = [c for c in refreshed.changes if c.what == kind]
         for change in some[:MOST]:
-            rows.add_row(kind, change.case, detail(change), ", ".join(change.why))
+            rows.add_row(kind, *map(literal, (change.case, detail(change), ", ".join(change.why))))
         if len(some) > MOST:
             rows.add_row(kind, f"and {len(some) - MOST} more", "", "")
     return rows

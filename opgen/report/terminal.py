@@ -13,18 +13,23 @@ _CONTROLS = {
     code: rf"\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"
 }
 _CONTROLS |= {
-    code: rf"\u{code:04x}" for code in range(0xD800, 0xE000)
-}  # halves of pairs, which no encoding has
+    code: rf"\u{code:04x}"
+    for code in (
+        *(0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # directions
+        *(0x2028, 0x2029),  # ends of lines
+        *range(0xD800, 0xE000),  # halves of pairs, which no encoding has
+    )
+}
 
 
 def visible(text: str) -> str:
-    r"""A text whose control characters do nothing to a terminal: whoever wrote an id may have
-    chosen them.
+    r"""A text whose control characters and marks of direction do nothing to a terminal: whoever
+    wrote an id may have chosen them.
 
     >>> print(visible("red \x1b[31m"))
     red \x1b[31m
-    >>> print(visible("half \ud800"))
-    half \ud800
+    >>> print(visible("half \ud800, backwards \u202e"))
+    half \ud800, backwards \u202e
     """
     return text.translate(_CONTROLS)
 

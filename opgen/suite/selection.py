@@ -51,21 +51,9 @@ class Request:
         """Find everything and enumerate, ``each`` page by page; raises FileError where something
         does not exist or nothing is left.
         """
-        known = catalog()
-        known_products(self.products)
-        if self.calls and self.seed_calls:
-            raise FileError.of(
-                "`seed_calls`",
-                self.seed_calls,
-                "seeds a plan, and `calls` take none; leave one of them out",
-            )
-        if self.recipe:
-            self._recipe()
+        self.check()
         if self.calls:
-            plans_of(
-                self.plan, ()
-            )  # is not used here, but refused where there is none of that name
-            suite = self._of_calls(known)
+            suite = self._of_calls(catalog())
         else:
             pages, tier = self.pages()
             suite = plan_suite(
@@ -91,6 +79,27 @@ class Request:
         if not len(suite.cases):
             raise FileError.of(self.calls or "opgen", "", text)
         return shard(suite, self.shard) if self.shard else suite
+
+    def check(self) -> None:
+        """Find everything that is named, and enumerate nothing; raises FileError where something
+        does not exist.
+        """
+        known_products(self.products)
+        if self.calls and self.seed_calls:
+            raise FileError.of(
+                "`seed_calls`",
+                self.seed_calls,
+                "seeds a plan, and `calls` take none; leave one of them out",
+            )
+        if self.recipe:
+            self._recipe()
+        if self.shard:
+            shard_of(self.shard)
+        if self.calls:
+            plans_of(self.plan, ())  # is not used, but refused where there is none of that name
+        else:
+            self.pages()
+        _ = self.given
 
     def pages(self) -> tuple[list[tuple[Spec, Plan]], str]:
         """The pages that are asked for, each with its operator's plan, and the tier."""
@@ -214,11 +223,21 @@ def shard(suite: Suite, text: str) -> Suite:
     """Part ``I/N`` of a suite, 1 <= I <= N: every N-th case. The parts share no case and lose
     none.
     """
+    first, parts = shard_of(text)
+    part = suite.subset(range(first - 1, len(suite.cases), parts))
+    return replace(part, whole=suite.identity)
+
+
+def shard_of(text: str) -> tuple[int, int]:
+    """``I/N`` as numbers; FileError unless 1 <= I <= N.
+
+    >>> shard_of("1/4")
+    (1, 4)
+    """
     first, parts = (natural(part) or 0 for part in text.partition("/")[::2])
     if not 1 <= first <= parts:
         raise FileError.of("`shard`", text, "expects I/N with 1 <= I <= N, for example 1/4")
-    part = suite.subset(range(first - 1, len(suite.cases), parts))
-    return replace(part, whole=suite.identity)
+    return first, parts
 
 
 def remarks(request: Request, suite: Suite) -> list[str]:

@@ -103,7 +103,7 @@ def test_commands_take_an_id_for_itself(files: Path) -> None:
     for case in ODD:
         report = opgen.diff(bundle, results, cases=[case])
         assert [verdict.case for verdict in report] == [case]
-        told = run("diff", bundle, results, f"--case={case}", "--json", "-")
+        told = run("diff", bundle, results, f"--case={case}", "--json")
         assert [one["case"] for one in json.loads(told.stdout)["verdicts"]] == [case]
         waiver = waivers.Waiver(case, "failed", "known", datetime.date(2099, 1, 1), "w.yaml:1")
         whole = opgen.diff(bundle, results)

@@ -58,7 +58,6 @@ WRITE = [
     "import ttk c.jsonl --force -o {}",
     "diff b.h5 r.h5 --html {}",
     "diff b.h5 r.h5 --junit {}",
-    "diff b.h5 r.h5 --json {}",
 ]
 
 
@@ -86,7 +85,7 @@ def test_nor_does_anything_become_the_file_that_is_being_written(here: Path) -> 
 # what is read -------------------------------------------------------------------------------------
 SHARED = [
     ("diff b.h5 r.h5 --html r.h5", "--html: r.h5: is also given as RESULTS"),
-    ("diff b.h5 r.h5 --json ./b.h5", "--json: ./b.h5: is also given as BUNDLE"),
+    ("diff b.h5 r.h5 --html ./b.h5", "--html: ./b.h5: is also given as BUNDLE"),
     ("diff b.h5 r.h5 --junit link.h5", "--junit: link.h5: is also given as BUNDLE"),
     (
         "diff b.h5 r.h5 --waivers w.yaml --junit w.yaml",
@@ -97,11 +96,11 @@ SHARED = [
         "--html: ./x.partial: is also given as --again",
     ),
     ("diff b.h5 r.h5 --html hard.h5", "--html: hard.h5: is also given as RESULTS"),
-    ("diff b.h5 r.h5 --html new --json ./new", "--html: new: is also given as --json"),
+    ("diff b.h5 r.h5 --html new --junit ./new", "--html: new: is also given as --junit"),
     ("diff x.partial r.h5 --html x", "--html: x: is also given as BUNDLE"),
     ("run b.h5 --backend torch --force -o b.h5", "-o: b.h5: is also given as BUNDLE"),
     ("unpack b.h5 --force -o b.h5", "-o: b.h5: is also given as BUNDLE"),
-    ("merge r.h5 b.h5 --force -o b.h5", "-o: b.h5: is also given as PART..."),
+    ("merge r.h5 b.h5 --force -o b.h5", "-o: b.h5: is also given as FILE..."),
     ("export gtest b.h5 --force -o b.h5", "-o: b.h5: is also given as BUNDLE"),
     ("import ttk c.jsonl --force -o c.jsonl", "-o: c.jsonl: is also given as FILE"),
     ("generate --calls c.jsonl --force -o c.jsonl", "-o: c.jsonl: is also given as --calls"),
@@ -113,7 +112,7 @@ SHARED = [
     ("coverage b.h5 --html b.h5", "--html: b.h5: is also given as [OP]..."),
     ("coverage --calls c.jsonl --html c.jsonl", "--html: c.jsonl: is also given as --calls"),
     ("refresh --lock w.yaml --bundle b.h5 -o b.h5", "-o: b.h5: is also given as --bundle"),
-    ("refresh --lock w.yaml --markdown w.yaml", "--markdown: w.yaml: is also given as --lock"),
+    ("refresh --lock w.yaml --markdown w.yaml", "--lock: w.yaml: is also given as --markdown"),
 ]
 
 
@@ -147,7 +146,7 @@ def test_an_empty_name_is_none(line: str, here: Path) -> None:
 
 
 # reports ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("option", ["--html", "--junit", "--json"])
+@pytest.mark.parametrize("option", ["--html", "--junit"])
 def test_a_report_that_cannot_be_written_is_named_and_leaves_the_old_one(
     option: str, here: Path
 ) -> None:

@@ -319,7 +319,7 @@ def test_findings_in_words(finding, said):
 
 def test_diff_command_writes_every_form(files, tmp_path):
     bundle, good, bad = map(str, files)
-    names = {kind: str(tmp_path / f"r.{kind}") for kind in ("html", "junit", "json")}
+    names = {kind: str(tmp_path / f"r.{kind}") for kind in ("html", "junit")}
     result = CliRunner().invoke(
         command,
         [bundle, bad, *(word for kind, name in names.items() for word in (f"--{kind}", name))],
@@ -328,9 +328,7 @@ def test_diff_command_writes_every_form(files, tmp_path):
     assert all((tmp_path / f"r.{kind}").stat().st_size > 1000 for kind in names)
     assert CliRunner().invoke(command, [bundle, good]).exit_code == 0
     assert (
-        json.loads(CliRunner().invoke(command, [bundle, good, "--json", "-"]).stdout)["totals"][
-            "passed"
-        ]
+        json.loads(CliRunner().invoke(command, [bundle, good, "--json"]).stdout)["totals"]["passed"]
         == 28
     )
     assert CliRunner().invoke(command, [bundle, bad, "--case", "pool-*", "-q"]).exit_code == 0
