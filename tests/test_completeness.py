@@ -80,6 +80,7 @@ TOP = {
     "README.md",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "LICENSE",
 }
 

@@ -222,6 +222,7 @@ def test_one_thing_is_called_alike_everywhere() -> None:
     assert several == {
         "--output": {"FILE", "DIR", "FILE|DIR"},
         "format": {"{atk|ttk}", "{atk|gtest|npz|ttk}"},
+        "operators": {"OP", "OP|FILE"},
     }
 
 
