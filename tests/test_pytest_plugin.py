@@ -202,7 +202,7 @@ def test_cases_that_prove_nothing_are_no_success(tmp_path, workers):
         with opgen.open(sample.write(tmp_path / f"{name}.h5", some)) as bundle:
             sample.answer(bundle, tmp_path / f"{name}_results.h5", assumed_stride=161002)
         options = "--opgen-bundle", f"{name}.h5", "--opgen-results", f"{name}_results.h5"
-        code, said = run(tmp_path, *workers, *options)
+        code, said = run(tmp_path, *workers, *options, ".")
         assert (code, "nothing proved: no case passed on evidence" in said) == (1, True), said
         assert "PASSED test_own.py::test_own" in said or workers
     if not workers:
