@@ -225,6 +225,19 @@ def test_mean_relative_error_fails_by_one_large_error():
     assert meets(device, golden)["mere_mare"]
 
 
+@pytest.mark.parametrize("kind", PRECISIONS)
+def test_a_relative_error_at_its_limit_fails(kind):
+    """The mean and the largest must be below, where others may be at their limits."""
+    relative = standards.RELATIVE[kind]
+    golden = np.full(100, 1 - relative.epsilon)  # the denominator is 1
+    assert (golden + relative.epsilon == 1).all()
+    assert not meets(golden - relative.mean, golden, kind)["mere_mare"]  # without a rounding
+    assert meets(golden - relative.mean * (1 - 2.0**-20), golden, kind)["mere_mare"]
+    one = golden.copy()
+    one[0] -= relative.mean * relative.ratio
+    assert not meets(one, golden, kind)["mere_mare"]
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kind", PRECISIONS)
 def test_nonfinite_values_by_position_and_sign(value, kind):
