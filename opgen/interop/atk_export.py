@@ -86,7 +86,11 @@ def _input(name: str, kind: str, value: Any) -> object:
     given = {"name": name, "type": "tensor", "required": value is not None}
     if kind == "tensor":
         desc = value or {"shape": None, "dtype": "FLOAT"}
-        dtype, shape, ranges = names.atk_word(desc["dtype"]), desc["shape"], desc.get("range")
+        dtype, shape, ranges = (
+            names.spelled(desc["dtype"], names.ATK),
+            desc["shape"],
+            desc.get("range"),
+        )
         return given | {"dtype": dtype, "shape": shape, "range_values": ranges}
     word = "bool" if kind.startswith("bool") else "int8_t" if kind == "int8" else "int"
     given |= {"type": "attrs" if kind.endswith("_array") else "attr", "dtype": word, "shape": None}

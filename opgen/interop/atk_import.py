@@ -64,10 +64,8 @@ def _cases(
 
 def _label(entry: Object) -> str:
     """What a case is called: its name, or else its number; empty where it has neither."""
-    number, name = entry.get("id"), entry.get("case_name")
-    label = name if isinstance(name, str) and name else number
-    if not isinstance(label, str | int) or label == "":
-        return ""
+    labels = (entry.get("case_name"), entry.get("id"))
+    label = next((label for label in labels if isinstance(label, str | int) and label != ""), "")
     printable = isinstance(label, str) and label.isprintable() and len(label) <= 200
     return str(label) if printable else shown(label)
 
@@ -146,12 +144,9 @@ def _argument(given: object, free: str | None, spec: Spec, case: ImportedCase) -
             )
         name = free
         case.notes.append(f"{name}: taken from {shown(label)}, which is at its place")
-    if name in case.args:
-        raise Unreadable(f"{name} is there already")
     with values.about(name):
-        case.args[name] = _plain(
-            spec.kinds[name], objects, isinstance(given, list), name, case.notes
-        )
+        value = _plain(spec.kinds[name], objects, isinstance(given, list), name, case.notes)
+    case.take(name, value)
     return None
 
 

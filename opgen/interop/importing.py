@@ -45,6 +45,12 @@ class ImportedCase:
     ignored: list[str] = field(default_factory=list)
     origin: dict[str, object] = field(default_factory=dict)
 
+    def take(self, name: str, value: object) -> None:
+        """An argument of the call; raises :class:`Unreadable` where it is there already."""
+        if name in self.args:
+            raise Unreadable(f"{name} is there already")
+        self.args[name] = value
+
 
 @dataclass
 class Imported:

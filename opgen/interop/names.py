@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import did_you_mean
 from opgen.spec.catalog import Catalog
 
-_DTYPES = {
+_ALIASES = {
     "fp16": "FLOAT16",
     "half": "FLOAT16",
     "fp32": "FLOAT",
@@ -30,7 +30,8 @@ _DTYPES = {
     "fp8_e5m2": "FLOAT8_E5M2",
     "hif8": "HIFLOAT8",
 }
-"""The words that are not the vendor's own in small letters."""
+"""The words that are not the vendor's own in small letters, behind a prefix of some libraries."""
+_PREFIX = re.compile(r"^(torch\.|np\.|numpy\.|acl_|dt_|format_)*")
 NUMPY = {"FLOAT": "float32", "DOUBLE": "float64"}
 """What numpy calls those dtypes that it does not spell like the vendor."""
 ATK = {"FLOAT16": "fp16", "FLOAT": "fp32", "DOUBLE": "fp64", "BFLOAT16": "bf16"}
@@ -67,35 +68,31 @@ def match(name: str, known: Iterable[str]) -> str | None:
 
 def dtype(word: object) -> str:
     """The vendor's word of a dtype; raises :class:`Unreadable`."""
-    index = vocabulary().index["dtype"]
-    if isinstance(word, str):
-        bare = re.sub(r"^(torch\.|np\.|numpy\.|acl_|dt_)", "", word.strip().lower())
-        vendor = _DTYPES.get(bare, bare.upper())
-        if vendor in index:
-            return vendor
-    raise Unreadable(
-        f"no such dtype {shown(word)}{did_you_mean(str(word)[:40], [*_DTYPES, *index])}"
-    )
-
-
-def numpy_word(vendor: str) -> str:
-    """A dtype as numpy spells it: ``float16``, ``bfloat16``, ``complex64``."""
-    return NUMPY.get(vendor, vendor.lower())
-
-
-def atk_word(vendor: str) -> str:
-    """A dtype as ATK spells it: ``fp16``, ``bf16``, ``complex64``."""
-    return ATK.get(vendor, vendor.lower())
+    return _vendor("dtype", word)
 
 
 def layout(word: object) -> str:
     """The vendor's word of a format; raises :class:`Unreadable`."""
-    index = vocabulary().index["format"]
-    if isinstance(word, str):
-        vendor = re.sub(r"^(acl_format_|format_)", "", word.strip().lower()).upper()
-        if vendor in index:
-            return vendor
-    raise Unreadable(f"no such format {shown(word)}{did_you_mean(str(word)[:40], index)}")
+    return _vendor("format", word)
+
+
+def _vendor(kind: str, word: object) -> str:
+    index = vocabulary().index[kind]
+    bare = _PREFIX.sub("", str(word).strip().lower())
+    vendor = _ALIASES.get(bare, bare.upper())
+    if vendor in index:
+        return vendor
+    known = [*index, *(alias for alias, meant in _ALIASES.items() if meant in index)]
+    raise Unreadable(f"no such {kind} {shown(word)}{did_you_mean(str(word)[:40], known)}")
+
+
+def spelled(vendor: str, others: Mapping[str, str]) -> str:
+    """A dtype as another tool spells it: as in ``others``, else in small letters.
+
+    >>> spelled("FLOAT", NUMPY), spelled("COMPLEX64", NUMPY)
+    ('float32', 'complex64')
+    """
+    return others.get(vendor, vendor.lower())
 
 
 def product(soc: str) -> str:

@@ -66,7 +66,7 @@ def row(case: CaseView, spec: Spec) -> dict[str, str]:
     for column, (fact, blank) in TENSORS.items():
         said = [desc.get(fact, blank) for desc in tensors.values()]
         if fact == "dtype":
-            said = list(map(names.numpy_word, said))
+            said = [names.spelled(word, names.NUMPY) for word in said]
         if fact in _ALWAYS or any(one != blank for one in said):
             cells[column] = tuple(tuple(one) if isinstance(one, list) else one for one in said)
     text = {
@@ -86,7 +86,7 @@ def write_data(folder: Path, case: CaseView, spec: Spec) -> None:
     storage, golden, args = case.storage, case.golden, case.call["args"]
     for place, p in enumerate(spec.inputs):
         array = storage.get(p.name)
-        word = "none" if array is None else names.numpy_word(args[p.name]["dtype"])
+        word = "none" if array is None else names.spelled(args[p.name]["dtype"], names.NUMPY)
         _write(folder / f"input_{place}_{word}.bin", array)
     for place, p in enumerate(spec.outputs):
         array = golden.get(p.name)

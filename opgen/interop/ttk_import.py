@@ -252,14 +252,8 @@ def _tensor(name: str, facts: dict[str, Any], notes: list[str]) -> dict[str, obj
 def _attributes(row: Row, spec: Spec, case: ImportedCase) -> None:
     kinds = {name: kind for name, kind in spec.kinds.items() if kind != "tensor"}
     for key, value in values.attributes(row).items():
-        name = names.match(key, kinds)
-        if name is None:
-            raise Unreadable(
-                f"attributes: {spec.api} has no {shown(key)}; it takes {', '.join(kinds)}"
-            )
-        if name in case.args:
-            raise Unreadable(f"attributes: {name} is there already")
-        case.args[name] = values.argument(kinds[name], value)
-    missing = [name for name in kinds if name not in case.args]
-    if missing:
-        raise Unreadable(f"attributes: {', '.join(missing)} missing; a null array is None")
+        with values.about("attributes"):
+            name = names.match(key, kinds)
+            if name is None:
+                raise Unreadable(f"{spec.api} has no {shown(key)}; it takes {', '.join(kinds)}")
+            case.take(name, values.argument(kinds[name], value))

@@ -7,7 +7,7 @@ and a row whose extents do not fit, is named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
@@ -57,7 +57,7 @@ class KernelRow:
         if shape is None:
             raise Unreadable(f"{side}_ori_shapes: tensor {place} is missing")
         return {
-            "shape": pick(shape, self.formats[side][place], axes) if axes else shape,
+            "shape": pick(shape, self.formats[side][place], axes, "extents") if axes else shape,
             "dtype": names.dtype(self.dtypes[min(place, len(self.dtypes) - 1)]),
             "format": axes or "ND",
         }
@@ -73,40 +73,32 @@ class KernelRow:
         among them, of which those that are not among ``axes`` must be 1.
         """
         value = self.attribute(key)
-        value = [value] if isinstance(value, int) else value
-        spatial = [letter for letter in letters if letter in "DHW"]
-        written = spatial if len(_whole(key, value)) == len(spatial) else list(letters)
-        return _by_axis(key, value * len(written) if len(value) == 1 else value, written, axes, 1)
+        numbers = _whole(key, [value] if isinstance(value, int) else value)
+        spatial = _spatial(letters)
+        if len(numbers) == 1:
+            numbers *= len(spatial)
+        return pick(numbers, spatial if len(numbers) == len(spatial) else letters, axes, key)
 
-    def pads(self, axes: str, letters: str, default: object = ...) -> list[int]:
+    def pads(self, axes: str, letters: str) -> list[int]:
         """Padding per axis, which is written once, or at begin and end alike; that of other spatial
         axes must be 0.
         """
-        pads = _whole("pads", self.attribute("pads", default))
-        spatial = [letter for letter in letters if letter in "DHW"]
+        pads, spatial = _whole("pads", self.attribute("pads")), _spatial(letters)
         begin, end = (pads[::2], pads[1::2]) if len(pads) == 2 * len(spatial) else (pads, pads)
         if begin != end:
-            raise Unreadable(
-                f"attributes: pads {shown(pads)} differ at begin and end; a call pads both alike"
-            )
-        return _by_axis("pads", begin, spatial, axes, 0)
+            raise Unreadable(f"pads {shown(pads)} differ at begin and end; a call pads both alike")
+        return pick(begin, spatial, axes, "pads", 0)
 
 
-def _whole(key: str, value: object) -> list[int]:
+def _whole(key: str, value: Any) -> list[int]:
+    """A list of whole numbers; raises :class:`Unreadable`."""
     if not isinstance(value, list) or not all(type(number) is int for number in value):
-        raise Unreadable(f"attributes: {key} {shown(value)} is not a list of whole numbers")
-    return value
+        raise Unreadable(f"{key}: {shown(value)} is not a list of whole numbers")
+    return list(value)
 
 
-def _by_axis(
-    key: str, numbers: list[int], letters: Sequence[str], axes: str, neutral: int
-) -> list[int]:
-    """Numbers of letters in the order of ``axes``; the other spatial ones must be neutral."""
-    named = dict(zip(letters, numbers, strict=False))
-    others = {named[letter] for letter in named if letter in "DHW" and letter not in axes}
-    if len(numbers) != len(letters) or others - {neutral} or not set(axes) <= set(named):
-        raise Unreadable(f"attributes: {key} {shown(numbers)} does not fit the axes {axes}")
-    return [named[axis] for axis in axes]
+def _spatial(letters: str) -> str:
+    return "".join(letter for letter in letters if letter in "DHW")
 
 
 Place: TypeAlias = Callable[[KernelRow], Arguments]
@@ -142,10 +134,7 @@ def _kernel_row(row: Mapping[str, str]) -> KernelRow:
     for side in ("input", "output"):
         shapes[side] = _first(row, f"{side}_ori_shapes", f"{side}_shapes")
         for shape in shapes[side]:
-            if shape is not None and not (
-                isinstance(shape, list) and all(type(extent) is int for extent in shape)
-            ):
-                raise Unreadable(f"{side}_ori_shapes: {shown(shape)} is not a shape")
+            _whole(f"{side}_ori_shapes", [] if shape is None else shape)
         words = _first(row, f"{side}_ori_formats", f"{side}_formats")
         formats[side] = [*_spread(words, len(shapes[side])), *["ND"] * len(shapes[side])]
     count = len(shapes["input"])
@@ -165,27 +154,20 @@ def _spread(words: list[object], count: int) -> list[str]:
     return [str(word) for word in (words * count if len(words) == 1 else words)]
 
 
-def pick(extents: Sequence[int], letters: str, axes: str) -> list[int]:
-    """Extents by letter; raises :class:`Unreadable` where a letter is missing or one that is left
-    out is not 1.
+def pick(numbers: list[int], letters: str, axes: str, what: str, neutral: int = 1) -> list[int]:
+    """The numbers of ``axes``; raises :class:`Unreadable`, with ``what`` they are, where an axis is
+    missing, or the number of a letter that is left out is not ``neutral``.
 
-    >>> pick([2, 1, 5, 7, 16], "NDHWC", "NCHW")
+    >>> pick([2, 1, 5, 7, 16], "NDHWC", "NCHW", "extents")
     [2, 16, 5, 7]
     """
-    if letters == "ND" and len(extents) == len(axes):
-        return list(extents)
-    by_letter = dict(zip(letters, extents, strict=False))
-    others = [
-        f"{letter} = {extent}"
-        for letter, extent in by_letter.items()
-        if letter not in axes and extent != 1
-    ]
-    if len(letters) != len(extents) or not set(axes) <= set(letters) or others:
-        raise Unreadable(
-            f"extents {list(extents)} of {letters} are none of {axes}"
-            + (f": {', '.join(others)}" if others else "")
-        )
-    return [by_letter[letter] for letter in axes]
+    if letters == "ND" and len(numbers) == len(axes):
+        return numbers
+    named = dict(zip(letters, numbers, strict=False))
+    others = {number for letter, number in named.items() if letter not in axes}
+    if len(letters) != len(numbers) or not set(axes) <= set(letters) or others - {neutral}:
+        raise Unreadable(f"{what} {numbers} of {letters} are none of {axes}")
+    return [named[axis] for axis in axes]
 
 
 def _group_norm(kernel: KernelRow) -> Arguments:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,8 +21,6 @@ from opgen.model import FileError
 
 MOST_CELL = 1 << 16
 """Characters of a cell, at most."""
-MOST_NESTED = 32
-"""Brackets within each other, at most."""
 T = TypeVar("T")
 
 
@@ -48,7 +45,8 @@ def json_document(path: str | Path) -> object:
 
 
 def literal(cell: str) -> Any:
-    """The Python literal in a cell, as JSON has it: tuples are lists; raises :class:`Unreadable`.
+    """The Python literal in a cell, as JSON has it: tuples are lists; raises :class:`Unreadable`,
+    also where Python's own limits of nesting end it.
 
     >>> literal("((2, 3), None)")
     [[2, 3], None]
@@ -56,12 +54,6 @@ def literal(cell: str) -> Any:
     text = cell.strip()
     if len(text) > MOST_CELL:
         raise Unreadable(f"{len(text)} characters in one cell; at most {MOST_CELL}")
-    deepest = depth = 0
-    for bracket in re.findall(r"[][(){}]", text):
-        depth += 1 if bracket in "([{" else -1
-        deepest = max(deepest, depth)
-    if deepest > MOST_NESTED or re.search(r"[-+~]{9}", text):
-        raise Unreadable(f"nested too deeply: {shown(text)}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
