@@ -78,9 +78,8 @@ def _read(entry: object, catalog: Catalog, case: ImportedCase) -> None:
     case.ignored += [
         key if len(key) < 40 and key.isprintable() else "..." for key in entry if key not in _READ
     ]
-    if "aclnn_name" not in entry:
-        raise Unreadable("aclnn_name is missing; it says which operator is called")
-    case.api = names.api(entry["aclnn_name"], catalog)
+    with values.about("aclnn_name"):
+        case.api = names.api(entry.get("aclnn_name"), catalog)
     if expected := entry.get("expected_error_msg"):
         case.notes.append(f"expected_error_msg: {shown(expected, 200)}")
     inputs, outputs = (_listed(entry, key) for key in ("inputs", "outputs"))
@@ -165,12 +164,9 @@ def _plain(kind: str, objects: list[Object], in_list: bool, name: str, notes: li
     """What the objects of one argument are in a call."""
     for part in objects:
         sort = part.get("type", "tensor" if kind == "tensor" else "attr")
-        if sort not in (*_TENSORS, *_VALUES):
-            raise Unreadable(
-                f"no such type {shown(sort)}; known: {', '.join((*_TENSORS, *_VALUES))}"
-            )
-        if (sort in _TENSORS) != (kind == "tensor"):
-            raise Unreadable(f"is of type {sort}, and the parameter is of kind {kind}")
+        known = _TENSORS if kind == "tensor" else _VALUES
+        if sort not in known:
+            raise Unreadable(f"{shown(sort)} is no type of {kind}; known: {', '.join(known)}")
     given = [part.get("range_values") for part in objects]
     if not kind.endswith("_array"):
         if len(objects) > 1:

@@ -23,7 +23,7 @@ from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 
-_FACTS = ("shape", "dtype", "format")
+_FACTS = ("rank", "shape", "dtype", "format")
 UNDEFINED = "UNDEFINED"
 """What stands for a dtype or a format that is open."""
 
@@ -33,8 +33,8 @@ class PartialCall:
     """A call of a page that may lack whole outputs, and single facts of its tensors: ``open`` are
     the references still to be found.
 
-    A tensor whose shape is open is null in ``call``; one whose dtype or format is open has
-    UNDEFINED there. ``ranks`` are those that are known before their shapes.
+    A tensor of which anything is open has UNDEFINED for its dtype or format, and is null in
+    ``call`` where its shape is. ``ranks`` are those that are known before their shapes.
     """
 
     spec: Spec
@@ -48,24 +48,24 @@ class PartialCall:
 
     def learn(self, name: str, fact: str, value: Any) -> bool:
         """Take over a fact of a tensor, of one that is null its shape first; whether it is new."""
-        if fact == "rank":
-            new = name not in self.ranks
-            self.ranks.setdefault(name, value)
-            return new
         desc = self.call.args[name]
-        if (name, fact) not in self.open or (desc is None and fact != "shape"):
+        if (name, fact) not in self.open or (desc is None and fact in ("dtype", "format")):
             return False
-        known = desc if isinstance(desc, TensorDesc) else TensorDesc((), UNDEFINED, UNDEFINED)
-        args = {**self.call.args, name: replace(known, **{fact: value})}
-        self.call = replace(self.call, args=args)
         self.open.discard((name, fact))
+        if fact == "rank":
+            self.ranks[name] = value
+        else:
+            self.open.discard((name, "rank"))
+            known = desc if isinstance(desc, TensorDesc) else _nothing(())
+            args = {**self.call.args, name: replace(known, **{fact: value})}
+            self.call = replace(self.call, args=args)
         return True
 
     @property
     def with_ranks(self) -> Call:
         """The call with tensors of the known ranks where their shapes are open."""
         placed = {
-            name: TensorDesc((1,) * rank, UNDEFINED, UNDEFINED)
+            name: _nothing((1,) * rank)
             for name, rank in self.ranks.items()
             if self.call.args[name] is None
         }
@@ -75,7 +75,7 @@ class PartialCall:
     def unknown(self) -> str:
         """Why this is no whole call; an empty text where nothing is open."""
         for name in self.spec.kinds:
-            facts = [fact for fact in _FACTS if (name, fact) in self.open]
+            facts = [fact for fact in _FACTS[1:] if (name, fact) in self.open]
             if facts:
                 return (
                     f"{name} is missing, and the page does not say its {' or '.join(facts)} for"
@@ -84,14 +84,24 @@ class PartialCall:
         return ""
 
 
+def _nothing(shape: tuple[int, ...]) -> TensorDesc:
+    return TensorDesc(shape, UNDEFINED, UNDEFINED)
+
+
 def complete(spec: Spec, calls: Sequence[PartialCall]) -> None:
-    """Find what is open in calls of one page, in place."""
+    """Find what is open in calls of one page, in place. A format that no equality defines is the
+    first that the page lists for the tensor, else ND.
+    """
     waiting = [call for call in calls if call.open]
     if waiting:
         _leave_out(spec, waiting)
         while _read_facts(spec, waiting):
             pass
-        _first_formats(spec, waiting)
+        _read_facts(spec, waiting, choose=("format",))
+        for partial in waiting:
+            for name, fact in sorted(partial.open):
+                if fact == "format":
+                    partial.learn(name, fact, "ND")
 
 
 def _view(spec: Spec, calls: list[Call]) -> TableView:
@@ -114,18 +124,23 @@ def _leave_out(spec: Spec, waiting: list[PartialCall]) -> None:
                 waiting[row].open -= {(p.name, fact) for fact in _FACTS}
 
 
-def _read_facts(spec: Spec, waiting: list[PartialCall]) -> bool:
-    """Read open facts off those that are known; whether anything was learnt."""
+def _read_facts(spec: Spec, waiting: list[PartialCall], choose: Sequence[str] = ()) -> bool:
+    """Read open facts off those that are known; whether anything was learnt. Those to ``choose``
+    are the first of a list.
+    """
     rows, facts = len(waiting), []
     known = _view(spec, [partial.call for partial in waiting])
     # only a condition may ask for the rank of an open tensor
     ranked = _view(spec, [partial.with_ranks for partial in waiting])
     references = {reference for partial in waiting for reference in partial.open}
-    references |= {(name, "rank") for name, fact in references if fact == "shape"}
     for name, fact in sorted(references, key=lambda reference: reference[1] != "shape"):
         guards = [
             *spec.equalities.get((name, fact), ()),
-            *(g for g in spec.memberships.get((name, fact), ()) if len(g.require.right) == 1),
+            *(
+                guard
+                for guard in spec.memberships.get((name, fact), ())
+                if len(guard.require.right) == 1 or fact in choose
+            ),
         ]
         for guard in guards:
             needs = set(guard.require.right[0].refs)
@@ -146,18 +161,3 @@ def _in_row(value: Value, row: int, fact: str) -> tuple[int, ...] | int | str:
         return tuple(int(v) for v in extents[row if len(extents) > 1 else 0][:size])
     number = int(np.asarray(value.data).reshape(-1)[row if np.ndim(value.data) else 0])
     return number if fact == "rank" else vocabulary().names[fact][number]
-
-
-def _first_formats(spec: Spec, waiting: list[PartialCall]) -> None:
-    """A format that no equality defines: the first that the page lists for the tensor, else ND."""
-    view, rows = _view(spec, [partial.call for partial in waiting]), len(waiting)
-    index, names = vocabulary().index["format"], vocabulary().names["format"]
-    for p in spec.parameters.values():
-        if not p.is_tensor:
-            continue
-        chosen = np.full(rows, index["ND"])
-        for guard in reversed(spec.memberships.get((p.name, "format"), [])):
-            first = guard.require.right[0].read(view).data
-            chosen = np.where(true_where(guard.when, view, rows), first, chosen)
-        for partial, number in zip(waiting, chosen.tolist(), strict=True):
-            partial.learn(p.name, "format", names[number])

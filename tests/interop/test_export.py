@@ -383,6 +383,20 @@ def test_the_cases_of_atk_are_imported(bundle: Bundle, tmp_path: Path) -> None:
     ) == len(bundle)
 
 
+def test_the_attributes_of_atk_have_the_types_that_it_knows(smoke: Bundle, tmp_path: Path) -> None:
+    """It reads no int8 and no int32 from JSON: an executor makes them."""
+    atk_export.export(smoke, tmp_path / "out", smoke.ids)
+    types: dict[str, set[str]] = {}
+    for path in (tmp_path / "out").glob("atk_*.json"):
+        for given in (given for case in json.loads(path.read_text()) for given in case["inputs"]):
+            for part in given if isinstance(given, list) else [given]:
+                if part["type"] != "tensor":
+                    types.setdefault(part["name"], set()).add(part["dtype"])
+    assert types["cubeMathType"] == {"int8_t"} and types["transposed"] == {"bool"}
+    assert types["groups"] == types["padding"] == types["N"] == {"int"}
+    assert set.union(*types.values()) == {"int8_t", "int", "bool"}
+
+
 def test_the_executor_of_atk_gives_what_is_frozen(bundle: Bundle, tmp_path: Path) -> None:
     done = atk_export.export(bundle, tmp_path / "out", bundle.ids)
     module = executor(tmp_path / "out")
