@@ -291,8 +291,8 @@ def test_bundles(tmp_path, small):
 def resealed(source: Path, target: Path, change: Callable[[dict[str, np.ndarray]], object]) -> None:
     """A copy with changed tables, and with digests of them as if they had been written so."""
     target.write_bytes(source.read_bytes())
-    file = opening.open_file(source, "bundle")
-    os.close(file.fd)
+    file = opening.OpenedFile(source, "bundle")
+    file.close()
     with h5py.File(source) as whole:
         names = [
             name
@@ -312,7 +312,7 @@ def resealed(source: Path, target: Path, change: Callable[[dict[str, np.ndarray]
     with open(target, "r+b", buffering=0) as raw:
         for name, table in tables.items():
             container.write_table(raw.fileno(), skeleton, name, table)
-    container.seal(skeleton, "bundle", container.digests(file.attributes, tables, file.strings))
+    container.seal(skeleton, "bundle", container.digests(file.header, tables, file.strings))
 
 
 COMMANDS = (

@@ -23,7 +23,8 @@ from opgen.cli import DIFFERENCE, options
 def command(files: tuple[str, ...], quiet: bool) -> None:
     """Check the integrity of bundles and results files.
 
-    opgen compares every byte with the digests in the file. Exit 1 if a file is damaged.
+    A file is whole if every byte matches the digests in the file, and sound if what they cover
+    means something. Exit 1 if a file is damaged or unsound.
     """
     from opgen.bundle.read.verify import verify
     from opgen.cli import console
@@ -34,7 +35,7 @@ def command(files: tuple[str, ...], quiet: bool) -> None:
         for fault in faults:
             console.note(fault)
         if not faults:
-            console.note(f"{path}: whole", quiet)
+            console.note(f"{path}: whole and sound", quiet)
         damaged |= bool(faults)
     if damaged:
         raise click.exceptions.Exit(DIFFERENCE)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from opgen.bundle.format.dtypes import ROLES, BundleError, words_of
+from opgen.bundle.format.schema import NO_STATUS
 from opgen.bundle.read.reader import Bundle
-from opgen.bundle.results.reader import NO_STATUS, ResultsFile
+from opgen.bundle.results.reader import ResultsFile
 from opgen.model import Code
 from opgen.numerics.arrays import Array
 

@@ -4,6 +4,7 @@ gone on from.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import opgen
+from opgen.bundle.format.digest import digest_of
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.read.verify import verify
@@ -329,7 +331,8 @@ def test_two_devices_are_not_gone_on_from_as_one(bundle: Bundle, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n", b"opgen bundle 1", bytes(5000), b"0" * 32 + b" {}\n"]
+    "content",
+    [b"", b"opgen bundle 1", bytes(5000), b"0" * 32 + b' {"opgen answers": 3, "resumed": false}\n'],
 )
 def test_nothing_to_go_on_from_is_a_new_beginning(
     bundle: Bundle, tmp_path: Path, expected: bytes, content: bytes
@@ -351,3 +354,112 @@ def test_an_answer_that_changes_where_it_waits_is_noticed(bundle: Bundle, tmp_pa
             file.seek(-1, os.SEEK_END)
             file.write(b"!")
     assert not (tmp_path / "r.h5").exists()
+
+
+def entry(facts: object, *data: bytes) -> bytes:
+    """An entry of a journal whose digests are right."""
+    if isinstance(facts, dict):
+        facts = facts | {"bytes": [(len(piece), digest_of(piece).hex()) for piece in data]}
+    text = json.dumps(facts).encode()
+    return digest_of(text).hex().encode() + b" " + text + b"\n" + b"".join(data)
+
+
+FIRST = {"opgen answers": 3, "resumed": False}
+ONE = "one/FLOAT16/0"
+FORGED: list[tuple[Any, tuple[bytes, ...], str]] = [
+    ({"answer": []}, (), "entry 2: is neither a header nor an answer"),
+    ({"answer": None, "outputs": []}, (), "entry 2: is neither a header nor an answer"),
+    ({"answer": [ONE, 0, 0], "outputs": []}, (), "entry 2: is neither a header nor an answer"),
+    ({"header": []}, (), "entry 2: is neither a header nor an answer"),
+    ({"header": {"bundle": 3}}, (), "entry 2: is neither a header nor an answer"),
+    (
+        {"answer": ["no such", 0, 0, None, ""], "outputs": []},
+        (),
+        "entry 2: answer: 'no such' is not a case of ",
+    ),
+    ({"answer": [-1, 0, 0, None, ""], "outputs": []}, (), "entry 2: answer: -1 is not a case of "),
+    (
+        {"answer": [ONE, "gone", 0, None, ""], "outputs": []},
+        (),
+        f"entry 2: answer: {ONE}: status 'gone' is not a status",
+    ),
+    (
+        {"answer": [ONE, 0, 10**30, None, ""], "outputs": []},
+        (),
+        f"entry 2: answer: {ONE}: run_status {10**30} does not fit",
+    ),
+    (
+        {"answer": [ONE, 0, 0, -1, ""], "outputs": []},
+        (),
+        f"entry 2: answer: {ONE}: time -1 is not a possible time",
+    ),
+    (
+        {"answer": [ONE, 0, 0, None, []], "outputs": []},
+        (),
+        f"entry 2: answer: {ONE}: error .* is not a text",
+    ),
+    *(
+        (
+            {"answer": [ONE, 0, 0, None, ""], "outputs": told},
+            data,
+            f"entry 2: outputs: {ONE}: .* is not an output of the call",
+        )
+        for told, data in (
+            ([["gradInput", 1, [2, 3, 4, 5], -1]], ()),
+            ([], (bytes(8),)),
+            ([["gradInput", 1, [2, 3, 4, 5], -1]], (bytes(8),)),
+            ([["gradInput", 1, [-4, -1], -1]], (bytes(8),)),
+            ([["gradInput", 1, [4, "1"], -1]], (bytes(8),)),
+            ([["gradInput", 1, [4, *[1] * 40], -1]], (bytes(8),)),
+            ([["padding", 1, [4], -1]], (bytes(8),)),
+            ([None], (bytes(8),)),
+        )
+    ),
+    (
+        {"answer": [ONE, 0, 0, None, ""], "outputs": [["gradInput", 99, [1], -1]]},
+        (bytes(8),),
+        "entry 2: cannot store data as 99",
+    ),
+    ({"header": {"bundle": "x", "products": 3}}, (), "entry 2: products: 3 is nothing that"),
+]
+
+
+@pytest.mark.parametrize(("facts", "data", "message"), FORGED)
+def test_a_forged_answer_is_refused_and_can_be_dropped(
+    bundle: Bundle, tmp_path: Path, facts: Any, data: tuple[bytes, ...], message: str
+) -> None:
+    """Whoever writes a journal writes its digests, too."""
+    path = tmp_path / "r.h5"
+    partial(path).write_bytes(entry(FIRST) + entry(facts, *data))
+    with pytest.raises(BundleError, match=f"r.h5.partial: unsound: {message}") as caught:
+        opgen.Results.create(path, bundle, resume=True)
+    assert str(caught.value).endswith("; move it away, or --force drops it")
+    with opgen.Results.create(path, bundle, force=True) as results:
+        assert results.dropped == ("answer" in facts) and len(results) == 0
+    assert verify(path) == []
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        [],
+        None,
+        7,
+        "opgen",
+        {"answer": [], "bytes": 3},
+        {"answer": [], "bytes": [3]},
+        {"answer": [], "bytes": [[-1, "0" * 32]]},
+        {"answer": [], "bytes": [[1 << 62, "0" * 32]]},
+        {"answer": [], "bytes": [["1", 1]]},
+    ],
+    ids=str,
+)
+def test_what_is_no_entry_is_not_counted(bundle: Bundle, tmp_path: Path, facts: Any) -> None:
+    path = tmp_path / "r.h5"
+    text = json.dumps(facts).encode()
+    for way in ({"resume": True}, {"force": True}):
+        line = digest_of(text).hex().encode() + b" " + text + b"\n"
+        partial(path).write_bytes(entry(FIRST) + line)
+        with opgen.Results.create(path, bundle, **way) as results:
+            assert len(results) == results.dropped == 0
+        path.unlink()

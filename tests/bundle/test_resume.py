@@ -27,6 +27,7 @@ from opgen.generation import engine
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import Suite, plan_suite
+from tests.bundle.test_ledger import entry
 from tests.support import unmeasured
 from tests.support.limits import largest_file
 
@@ -135,9 +136,7 @@ def test_damaged_data_are_computed_again(suite: Suite, expected: bytes, tmp_path
     (tmp_path / "whole.h5").write_bytes(expected)
     with opgen.open(tmp_path / "whole.h5") as whole:
         rows = [row for case in whole for row in case.tensor_rows if row.has_data and row.elements]
-        spans = [
-            whole.place(row.case, row.name, row.dtype, row.elements, row.position) for row in rows
-        ]
+        spans = [whole.place(row.dtype, row.elements, row.position) for row in rows]
         first_phase = sum(case.phase == 1 for case in whole)
     left = stopped(suite, tmp_path / "suite.h5", 40)
     content, draw = bytearray(left.read_bytes()), Random(0)
@@ -156,9 +155,7 @@ def test_what_stands_between_tensors_is_zero_again(
     (tmp_path / "whole.h5").write_bytes(expected)
     with opgen.open(tmp_path / "whole.h5") as whole:
         rows = [row for case in whole for row in case.tensor_rows if row.has_data and row.elements]
-        spans = [
-            whole.place(row.case, row.name, row.dtype, row.elements, row.position) for row in rows
-        ]
+        spans = [whole.place(row.dtype, row.elements, row.position) for row in rows]
         ends = [start + limit * kind.itemsize for kind, start, limit in whole.blobs.values()]
     held = np.zeros(len(expected), dtype=bool)
     for start, size in spans:
@@ -175,16 +172,81 @@ def test_what_stands_between_tensors_is_zero_again(
     assert (tmp_path / "suite.h5").read_bytes() == expected
 
 
-def test_a_link_is_no_file_to_go_on_with(suite: Suite, tmp_path: Path) -> None:
-    (tmp_path / "other").write_bytes(b"somebody's")
-    partial(tmp_path / "suite.h5").symlink_to(tmp_path / "other")
-    for options in ({}, {"force": True}, {"resume": True}):
+STRANGE = {
+    "symbolic link": lambda name, other: name.symlink_to(other),
+    "hard link": lambda name, other: name.hardlink_to(other),
+    "file of another program": lambda name, other: name.write_bytes(other.read_bytes()),
+}
+
+
+@pytest.mark.parametrize("way", STRANGE)
+@pytest.mark.parametrize(
+    ("suffix", "options"),
+    [
+        (".partial", {}),
+        (".partial", {"resume": True}),
+        (".partial", {"force": True}),
+        (".partial.fresh", {"resume": True}),
+        (".partial.fresh", {"resume": True, "force": True}),
+    ],
+)
+def test_only_what_opgen_left_behind_is_gone_on_from(
+    suite: Suite, expected: bytes, tmp_path: Path, way: str, options: Any, suffix: str
+) -> None:
+    """What lies at the name of a working file is kept, and so is what a link there leads to."""
+    path, other = tmp_path / "suite.h5", tmp_path / "other"
+    if suffix == ".partial.fresh":
+        stopped(suite, path, 40)
+    other.write_bytes(b"somebody's" * 1000)
+    place = path.with_name(path.name + suffix)
+    STRANGE[way](place, other)
+    if "force" in options:
+        write(suite, path, HEADER, seed=5, **options)
+        assert path.read_bytes() == expected and not os.path.lexists(place)
+    else:
         with pytest.raises(
-            BundleError,
-            match=r"suite.h5.partial: is not a regular file, so opgen keeps it; name another",
+            BundleError, match="opgen did not make it, .*; move it away, or --force"
         ):
-            write(suite, tmp_path / "suite.h5", HEADER, **options)
-    assert (tmp_path / "other").read_bytes() == b"somebody's"
+            write(suite, path, HEADER, seed=5, **options)
+        assert os.path.lexists(place) and not path.exists()
+    assert other.read_bytes() == b"somebody's" * 1000
+
+
+def test_a_file_that_opgen_left_behind_and_somebody_linked_is_kept(
+    suite: Suite, expected: bytes, tmp_path: Path
+) -> None:
+    path, other = tmp_path / "suite.h5", tmp_path / "other"
+    left = stopped(suite, path, 40)
+    other.hardlink_to(left)
+    before = other.read_bytes()
+    with pytest.raises(BundleError, match="suite.h5.partial: is a link, or opgen did not make it"):
+        write(suite, path, HEADER, seed=5, resume=True)
+    other.unlink()
+    assert left.read_bytes() == before
+    write(suite, path, HEADER, seed=5, resume=True)
+    assert path.read_bytes() == expected
+
+
+def test_the_answers_of_a_run_are_not_kept_in_a_link(suite: Suite, tmp_path: Path) -> None:
+    write(suite, tmp_path / "suite.h5", HEADER, seed=5)
+    path, other = tmp_path / "r.h5", tmp_path / "other"
+    for suffix in (".partial", ".partial.fresh"):
+        for link in (Path.symlink_to, Path.hardlink_to):
+            other.write_bytes(b"somebody's")
+            place = path.with_name(path.name + suffix)
+            link(place, other)
+            with pytest.raises(BundleError, match=f"r.h5{suffix}: is a link, or"):
+                opgen.Results.create(path, tmp_path / "suite.h5").close()
+            opgen.Results.create(path, tmp_path / "suite.h5", force=True).close()
+            assert path.is_file() and other.read_bytes() == b"somebody's"
+            for name in (path, other, path.with_name("r.h5.partial")):
+                name.unlink(missing_ok=True)
+
+
+def test_a_link_may_be_the_final_output(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    (tmp_path / "suite.h5").symlink_to(tmp_path / "nowhere")
+    write(suite, tmp_path / "suite.h5", HEADER, seed=5)
+    assert (tmp_path / "suite.h5").read_bytes() == expected
 
 
 @pytest.mark.parametrize(
@@ -286,3 +348,26 @@ def test_ctrl_c_ends_at_once_and_tells_how_to_go_on(tmp_path: Path, workers: str
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
     assert not (tmp_path / "pool.h5").exists()
+
+
+def test_a_forged_journal_is_refused(suite: Suite, expected: bytes, tmp_path: Path) -> None:
+    """Notes of tensors that there are none of, under digests of their own."""
+    path = tmp_path / "suite.h5"
+    left = stopped(suite, path, 40)
+    whole = left.read_bytes()
+    rows = np.array([1 << 40], dtype="<i8").tobytes(), np.array([-1], dtype="<i8").tobytes()
+    for facts, data in (
+        ({"tensors": 1}, (rows[0], bytes(16))),
+        ({"tensors": 1}, (rows[1], bytes(16))),
+        ({"tensors": 1}, (bytes(8),)),
+        ({"tensors": 1}, (bytes(9), bytes(16))),
+        ({"tensors": None}, (bytes(8), bytes(16))),
+        ({}, ()),
+    ):
+        left.write_bytes(whole + entry(facts, *data))
+        with pytest.raises(BundleError, match="suite.h5.partial: unsound: it notes other tensors"):
+            write(suite, path, HEADER, seed=5, resume=True)
+        assert left.exists() and not path.exists()
+    left.write_bytes(whole)
+    write(suite, path, HEADER, seed=5, resume=True)
+    assert path.read_bytes() == expected

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
-from opgen.bundle.format import heading
+from opgen.bundle.format import heading, schema
 from opgen.bundle.format.digest import Bytes, Digest, digest_of
-from opgen.bundle.format.dtypes import BundleError, hdf5_type, numpy_dtype
+from opgen.bundle.format.dtypes import BundleError, hdf5_type, numpy_dtype, text
 from opgen.bundle.format.heading import Header
 from opgen.bundle.format.interrupts import deferred_interrupts
 
@@ -205,10 +205,9 @@ def _keep_room(fd: int, start: int, end: int) -> bool:
 
 def digests_dtype(names: Iterable[str]) -> np.dtype:
     """The type of ``/digests``: the name of a table and its XXH3."""
-    width = max((len(name.encode()) for name in (*names, "strings")), default=1)
-    return np.dtype(
-        [("table", h5py.string_dtype("utf-8", width)), ("xxh3", h5py.string_dtype("ascii", 32))]
-    )
+    width = max(len(name.encode()) for name in (*names, "strings"))
+    own = {"table": text(width), "xxh3": h5py.string_dtype("ascii", 32)}
+    return schema.dtype(schema.BUNDLE["digests"], **own)
 
 
 def digests(attributes: Header, tables: Mapping[str, np.ndarray], strings: list[str]) -> np.ndarray:

@@ -8,6 +8,7 @@ changed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -156,9 +157,9 @@ def hdf5_type(name: str) -> h5py.h5t.TypeID:
     return kind
 
 
-def enum(numbers: dict[str, int], base: str = "i1") -> np.dtype:
+def enum(numbers: Mapping[str, int], base: str) -> np.dtype:
     """A numpy type that h5py stores as an HDF5 enumeration, so that tools print the words."""
-    kind: np.dtype = h5py.enum_dtype(numbers, basetype=base)
+    kind: np.dtype = h5py.enum_dtype(dict(numbers), basetype=base)
     return kind
 
 
@@ -168,7 +169,7 @@ def text(width: int) -> np.dtype:
     return kind
 
 
-def named(words: list[str]) -> np.dtype:
+def named(words: Sequence[str]) -> np.dtype:
     """An enumeration of this file's own words, by position, in the narrowest unsigned type."""
     return enum(
         {word: i for i, word in enumerate(words or ["none"])}, "u1" if len(words) <= 256 else "<u2"

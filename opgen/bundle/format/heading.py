@@ -20,6 +20,22 @@ Header: TypeAlias = dict[str, Any]
 """What a file says of itself, by name: texts, numbers, lists of texts, mappings that JSON holds."""
 RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")
 """Attributes that no caller may give."""
+REQUIRED = {"bundle": RESERVED, "results": (*RESERVED, "bundle")}
+"""Those that every file of a kind has."""
+KINDS: dict[str, type] = {
+    "format": str,
+    "format_version": int,
+    "opgen_version": str,
+    "complete": int,
+    "digest": str,
+    "bundle": str,
+    "operators": list,
+    "products": list,
+    "shard": str,
+    "seed": int,
+}
+"""What opgen takes attributes for that it reads itself; others may be anything that a header can
+hold."""
 
 
 def own(kind: str) -> Header:
@@ -46,6 +62,8 @@ def header(attributes: Mapping[str, object], own: Header) -> Header:
         if name in (*RESERVED, *own):
             raise BundleError(f"{name}: is written by opgen itself; leave it out of the header")
         try:
+            if not isinstance(value, KINDS.get(name, object)):
+                raise TypeError
             if isinstance(value, Mapping):
                 result[name] = json.loads(checked(json.dumps(value, ensure_ascii=False)))
             elif isinstance(value, (list, tuple)):
@@ -72,15 +90,19 @@ def stored(value: object) -> object:
     return np.array(value, dtype=h5py.string_dtype()) if isinstance(value, list) else value
 
 
-def restored(value: Any) -> Any:
-    """The value of an attribute that :func:`stored` made."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
+def restored(name: str, value: Any) -> Any:
+    """The value of an attribute that :func:`stored` made; BundleError for what it never makes."""
     if isinstance(value, bytes):
-        return value.decode()
+        value = value.decode()
+    elif isinstance(value, (np.ndarray, np.generic)):
+        value = value.tolist()
     if isinstance(value, str) and value.startswith("{"):
-        return json.loads(value)
-    return value.item() if isinstance(value, np.generic) else value
+        value = json.loads(value)
+    items = value if isinstance(value, list) else ()
+    kind = KINDS.get(name, (str, int, float, dict, list))
+    if not isinstance(value, kind) or not all(isinstance(item, str) for item in items):
+        raise BundleError(f"the attribute {name} is {value!r}")
+    return value
 
 
 def canonical(attributes: Mapping[str, object]) -> bytes:

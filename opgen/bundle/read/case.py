@@ -24,7 +24,7 @@ from opgen.model import (
     row_major,
 )
 
-_INPUT, _GOLDEN, _BOUND = ROLES["input"], ROLES["golden"], ROLES["bound"]
+_INPUT, _OUTPUT, _GOLDEN, _BOUND = (ROLES[role] for role in ("input", "output", "golden", "bound"))
 
 
 class CaseView:
@@ -160,6 +160,12 @@ class CaseView:
     def bound(self) -> LazyArrays[TensorRow]:
         """By output: what a correct device stays below; for complex outputs by parts."""
         return LazyArrays(self.by_role[_BOUND], self._view)
+
+    @property
+    def written(self) -> list[str]:
+        """The outputs of the call, whether there are goldens for them or not."""
+        rows = (row for row in self.tensor_rows if row.role == _OUTPUT)
+        return [self.bundle.names[row.name] for row in rows]
 
     @property
     def tensor_rows(self) -> list[TensorRow]:

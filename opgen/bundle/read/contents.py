@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +29,8 @@ class ParameterColumns(NamedTuple):
 class BundleTables(FinishedFile):
     """A bundle by its tables, as cases and batches read it; :class:`Bundle` adds the cases."""
 
-    KIND, ROWS = "bundle", "cases"
+    def __init__(self, path: str | Path, *, check: bool = True) -> None:
+        super().__init__(path, "bundle", check)
 
     @cached_property
     def columns(self) -> dict[str, int]:

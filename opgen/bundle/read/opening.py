@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ import h5py
 import numpy as np
 
 from opgen.bundle.format import container, heading
-from opgen.bundle.format.dtypes import DTYPES, BundleError, numpy_dtype
+from opgen.bundle.format.dtypes import DTYPES, BundleError, hdf5_type, numpy_dtype
 from opgen.bundle.format.heading import Header
 from opgen.bundle.format.interrupts import deferred_interrupts
 
@@ -26,6 +25,9 @@ _WRITES = {
     "results": "opgen run writes one, and so does opgen.Results",
 }
 """How files of each kind are made."""
+_INTERRUPTED = "not complete: writing it was interrupted; write it again"
+_REFERENCE = np.dtype([("bytes", "<u4"), ("heap", "<u8"), ("index", "<u4")])
+"""What stands in the place of a text of variable length."""
 
 
 class Blob(NamedTuple):
@@ -34,26 +36,6 @@ class Blob(NamedTuple):
     dtype: np.dtype
     start: int
     elements: int
-
-
-@dataclass(frozen=True)
-class OpenedFile:
-    """A checked file: its tables in memory, and a descriptor for its data, of which there is a blob
-    by the number of each dtype.
-    """
-
-    path: Path
-    fd: int
-    attributes: Header
-    tables: dict[str, np.ndarray]
-    strings: list[str]
-    blobs: dict[int, Blob]
-    digest: str
-
-    @property
-    def rows(self) -> np.ndarray:
-        """The table that has a row per case."""
-        return self.tables["cases" if "cases" in self.tables else "results"]
 
 
 def kind_of(path: str | Path) -> str:
@@ -67,109 +49,159 @@ def kind_of(path: str | Path) -> str:
         raise BundleError(f"{path}: cannot read: {error.strerror}") from None
 
 
-def open_file(path: str | Path, kind: str) -> OpenedFile:
-    """Check and open a file of ``kind`` (``bundle`` or ``results``).
+class Unsound(BundleError):
+    """The bytes of a file are those that were written, and do not say what a file says."""
 
-    Every byte but the data is checked here, against the digest in the first block; each tensor is
-    checked when it is read. Raises BundleError, one line, for anything that is not a whole file of
-    this kind.
+
+class OpenedFile:
+    """A whole file, whatever it says: its header, its tables in memory, where its data lie.
+
+    Every byte but the data is checked here, against the digest in the first block. Raises
+    BundleError, one line, for anything that is not a whole file of ``kind`` (``bundle`` or
+    ``results``). ``blobs`` has the data by the number of each dtype. Reads are positioned and share
+    no state: threads and forked processes may use one.
     """
-    path = Path(path)
-    try:
-        fd = os.open(path, os.O_RDONLY)
-    except OSError as error:
-        raise BundleError(f"{path}: cannot read: {error.strerror}") from None
-    try:
-        ranges = _check_first_block(path, fd, kind)
-        return _read(path, fd, ranges)
-    except BundleError:
-        os.close(fd)
-        raise
-    except Exception as error:
-        os.close(fd)
-        raise BundleError(
-            f"{path}: not a {kind} that opgen wrote: {type(error).__name__}: {error}"
-        ) from error
 
+    fd = -1
 
-def _check_first_block(path: Path, fd: int, kind: str) -> tuple[tuple[int, int], ...]:
-    try:
-        block = os.pread(fd, container.FIRST_BLOCK, 0)
-        size = os.fstat(fd).st_size
-    except OSError as error:
-        raise BundleError(f"{path}: cannot read: {error.strerror}") from None
-    first = _FIRST.match(block)
-    facts = first and _SECOND.match(block, first.end())
-    if first is not None and first["kind"].decode() != kind:
-        raise BundleError(
-            f"{path}: is an opgen {first['kind'].decode()} file, not a {kind} file; {_WRITES[kind]}"
-        )
-    if first is not None and int(first["version"]) != heading.FORMAT_VERSION:
-        newer = int(first["version"]) > heading.FORMAT_VERSION
-        advice = (
-            "is newer than this opgen: update opgen"
-            if newer
-            else "was never released, and opgen does not read it: write it again"
-        )
-        raise BundleError(f"{path}: format {int(first['version'])} {advice}")
-    if facts is None or len(block) < container.FIRST_BLOCK:
-        raise BundleError(
-            f"{path}: not an opgen {kind} file, or its beginning is damaged; {_WRITES[kind]}"
-        )
-    if facts["digest"].decode() == container.UNKNOWN:
-        raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
-    if int(facts["size"]) != size:
-        raise BundleError(
-            f"{path}: has {size} bytes and was written with {int(facts['size'])}: truncated or"
-            " damaged"
-        )
-    numbers = [int(n) for n in re.findall(rb"\d+", facts["ranges"])]
-    if [container.FIRST_BLOCK, *numbers, size] != sorted([container.FIRST_BLOCK, *numbers, size]):
-        raise BundleError(f"{path}: damaged: its first block contradicts itself")
-    ranges = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-    if container.file_digest(path, fd, ranges, size) != facts["digest"].decode():
-        raise BundleError(f"{path}: damaged: its bytes do not match their digest")
-    return ranges
+    def __init__(self, path: str | Path, kind: str) -> None:
+        self.path, self.kind = Path(path), kind
+        self.tables: dict[str, np.ndarray] = {}
+        self.strings: list[str] = []
+        self.blobs: dict[int, Blob] = {}
+        try:
+            self._ranges = self._first_block()
+            self._read()
+        except BaseException:
+            self.close()
+            raise
 
+    def error(self, text: str) -> BundleError:
+        """What is said of this file."""
+        return BundleError(f"{self.path}: {text}")
 
-def _read(path: Path, fd: int, ranges: tuple[tuple[int, int], ...]) -> OpenedFile:
-    with deferred_interrupts(), h5py.File(path, "r", locking=False) as file:
-        attributes = {name: heading.restored(value) for name, value in file.attrs.items()}
-        if attributes.pop("complete") != 1:
-            raise BundleError(f"{path}: not complete: writing it was interrupted; write it again")
-        digest = attributes.pop("digest")
-        tables: dict[str, np.ndarray] = {}
-        blobs: dict[int, Blob] = {}
+    def unsound(self, text: str) -> Unsound:
+        """What is said of a file whose bytes are those that were written, and mean nothing."""
+        return Unsound(f"{self.path}: unsound: {text}")
+
+    def close(self) -> None:
+        """Let go of the file; arrays already read stay valid."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def bytes(self, start: int, size: int) -> np.ndarray:
+        """(size,) uint8 from byte ``start`` of the file on."""
+        if self.fd < 0:
+            raise self.error("is closed; read what you need before the file is")
+        raw = np.empty(size, dtype=np.uint8)
+        container.read_at(self.path, self.fd, raw, start)
+        return raw
+
+    def _first_block(self) -> tuple[tuple[int, int], ...]:
+        """Where the blobs lie, once every other byte has matched the digest."""
+        try:
+            self.fd = os.open(self.path, os.O_RDONLY)
+            block = os.pread(self.fd, container.FIRST_BLOCK, 0)
+            size = self._size = os.fstat(self.fd).st_size
+        except OSError as error:
+            raise self.error(f"cannot read: {error.strerror}") from None
+        first = _FIRST.match(block)
+        facts = first and _SECOND.match(block, first.end())
+        kind = first["kind"].decode() if first is not None else self.kind
+        if kind != self.kind:
+            raise self.error(
+                f"is an opgen {kind} file, not a {self.kind} file; {_WRITES[self.kind]}"
+            )
+        if first is not None and int(first["version"]) != heading.FORMAT_VERSION:
+            newer = int(first["version"]) > heading.FORMAT_VERSION
+            advice = (
+                "is newer than this opgen: update opgen"
+                if newer
+                else "was never released, and opgen does not read it: write it again"
+            )
+            raise self.error(f"format {int(first['version'])} {advice}")
+        if facts is None or len(block) < container.FIRST_BLOCK:
+            raise self.error(
+                f"not an opgen {self.kind} file, or its beginning is damaged; {_WRITES[self.kind]}"
+            )
+        if facts["digest"].decode() == container.UNKNOWN:
+            raise self.error(_INTERRUPTED)
+        if int(facts["size"]) != size:
+            raise self.error(
+                f"has {size} bytes and was written with {int(facts['size'])}: truncated or damaged"
+            )
+        numbers = [int(n) for n in re.findall(rb"\d+", facts["ranges"])]
+        if [container.FIRST_BLOCK, *numbers, size] != sorted(
+            [container.FIRST_BLOCK, *numbers, size]
+        ):
+            raise self.error("damaged: its first block contradicts itself")
+        ranges = tuple(zip(numbers[::2], numbers[1::2], strict=True))
+        if container.file_digest(self.path, self.fd, ranges, size) != facts["digest"].decode():
+            raise self.error("damaged: its bytes do not match their digest")
+        return ranges
+
+    def _read(self) -> None:
+        """Take in what HDF5 makes of the bytes, through the descriptor by which they were checked:
+        no other use of the file is in the way. HDF5 drops what Ctrl-C raises.
+        """
+        try:
+            with (
+                deferred_interrupts(),
+                open(self.fd, "rb", closefd=False) as raw,
+                h5py.File(raw) as file,
+            ):
+                self._contents(file)
+        except Unsound:
+            raise
+        except BundleError as error:
+            raise self.unsound(str(error)) from None
+        except Exception as error:
+            raise self.unsound(f"{type(error).__name__}: {error}") from error
+
+    def _contents(self, file: h5py.File) -> None:
+        self.header: Header = {
+            name: heading.restored(name, value) for name, value in file.attrs.items()
+        }
+        if missing := [name for name in heading.REQUIRED[self.kind] if name not in self.header]:
+            raise self.unsound(f"the attribute {missing[0]} is missing")
+        self.digest: str = self.header.pop("digest")
+        if self.header.pop("complete") != 1:
+            raise self.unsound("it is not complete")
         names: list[str] = []
         file.visit(names.append)
         for name in names:
             item = file[name]
-            if not isinstance(item, h5py.Dataset):
-                continue
-            if name.startswith("data/"):
-                word = name.removeprefix("data/")
-                blob = Blob(numpy_dtype(word), item.id.get_offset() or 0, item.size)
-                blobs[DTYPES[word]] = blob
-                span = blob.start, blob.start + blob.elements * blob.dtype.itemsize
-                if blob.elements and span not in ranges:
-                    raise BundleError(f"{path}: damaged: {name} lies outside the data")
-            elif (
-                item.chunks is not None or item.nbytes > os.fstat(fd).st_size
-            ):  # a few bytes may stand for more than memory holds
-                raise BundleError(
-                    f"{path}: damaged: it does not hold the {item.size} rows of {name}"
-                )
-            elif name != "strings":
-                tables[name] = _table(fd, item)
-        strings = [text.decode() for text in file["strings"][()].tolist()]
-    if container.root_digest(tables["digests"]) != digest:
-        raise BundleError(f"{path}: damaged: the root digest does not match")
-    blobs = dict(sorted(blobs.items()))
-    return OpenedFile(path, fd, attributes, tables, strings, blobs, digest)
+            if isinstance(item, h5py.Dataset):
+                folder, _, word = name.rpartition("/")
+                if folder == "data":
+                    self.blobs[DTYPES.get(word, -1)] = self._blob(word, item)
+                elif name == "strings":
+                    self.strings = self._texts(item)
+                else:
+                    self.tables[name] = self._rows(item, item.dtype)
+        self.blobs = dict(sorted(self.blobs.items()))
 
+    def _blob(self, word: str, item: h5py.Dataset) -> Blob:
+        blob = Blob(numpy_dtype(word), item.id.get_offset() or 0, item.size)
+        span = blob.start, blob.start + blob.elements * blob.dtype.itemsize
+        if (blob.elements and span not in self._ranges) or item.id.get_type() != hdf5_type(word):
+            raise self.unsound(f"{item.name[1:]} lies outside the data")
+        return blob
 
-def _table(fd: int, item: h5py.Dataset) -> np.ndarray:
-    table = np.empty(item.size, dtype=item.dtype)
-    if item.size:
-        container.read_at(Path(item.file.filename), fd, table.view(np.uint8), item.id.get_offset())
-    return table
+    def _rows(self, item: h5py.Dataset, dtype: np.dtype) -> np.ndarray:
+        """The rows of a dataset as they lie in the file, which must hold them: a few bytes of HDF5
+        may stand for more than memory does.
+        """
+        start = item.id.get_offset() if item.size else 0
+        size = (item.size or 0) * dtype.itemsize
+        held = start is not None and item.id.get_storage_size() == size <= self._size
+        if item.shape != (item.size,) or not held:
+            raise self.unsound(f"it does not hold the {item.size} rows of {item.name[1:]}")
+        return self.bytes(start, size).view(dtype)
+
+    def _texts(self, item: h5py.Dataset) -> list[str]:
+        """Texts whose lengths HDF5 may believe."""
+        if int(self._rows(item, _REFERENCE)["bytes"].sum()) > self._size:
+            raise self.unsound(f"it does not hold the texts of {item.name[1:]}")
+        return [text.decode() for text in item[()].tolist()]

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from opgen.bundle.format.digest import digest_column
-from opgen.bundle.format.dtypes import ROLES, BundleError
+from opgen.bundle.format.dtypes import ROLES
 from opgen.bundle.read.call_columns import call_table
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
+from opgen.bundle.read.windows import windows
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize_rows
@@ -136,30 +137,8 @@ def pieces(bundle: Bundle, limit: int) -> Iterator[tuple[np.ndarray, list[memory
     All of them are checked; BundleError if one is damaged.
     """
     tensors = bundle.tables["tensors"]
-    for number, (kind, start, elements) in bundle.blobs.items():
-        rows = np.flatnonzero((tensors["dtype"] == number) & (tensors["position"] >= 0))
-        rows = rows[np.argsort(tensors["position"][rows], kind="stable")]
-        starts = tensors["position"][rows] * kind.itemsize
-        ends = starts + tensors["elements"][rows] * kind.itemsize
-        for some in np.split(np.arange(len(rows)), np.flatnonzero(np.diff(starts // limit)) + 1):
-            if not len(some):
-                continue
-            low, high = int(starts[some[0]]), int(ends[some].max())
-            if high > elements * kind.itemsize:
-                raise BundleError(
-                    f"{bundle.path}: damaged: {bundle.ids[tensors['case'][rows[some[0]]]]} lies"
-                    " outside the data"
-                )
-            window = bundle.bytes(start + low, high - low)
-            data = [
-                window.data[a - low : b - low]
-                for a, b in zip(starts[some].tolist(), ends[some].tolist(), strict=True)
-            ]
-            wrong = rows[some][digest_column(data) != tensors["digest"][rows[some]]]
-            if len(wrong):
-                where = (
-                    f"{bundle.ids[tensors['case'][wrong[0]]]}:"
-                    f" {bundle.names[tensors['name'][wrong[0]]]}"
-                )
-                raise BundleError(f"{bundle.path}: damaged: {where} does not match its digest")
-            yield rows[some], data
+    for window in windows(bundle, limit):
+        data, digests = window.data, tensors["digest"][window.rows]
+        for row in window.rows[digest_column(data) != digests].tolist():
+            raise bundle.damage(*tensors[row].item()[:2])
+        yield window.rows, data

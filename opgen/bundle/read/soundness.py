@@ -1,8 +1,8 @@
-"""Do the tables of a file mean something? Every number in them that stands for something else is
-held against what it stands for.
+"""Do the tables of a file mean something? They are held against their declaration, and every number
+in them that stands for something else against what it stands for.
 
-Digests cannot tell: whoever writes a file writes its digests, too. So no reader meets a reference
-into nowhere.
+Digests cannot tell: whoever writes a file writes its digests, too. So no reader meets a word that
+it does not know, or a reference into nowhere.
 """
 
 from __future__ import annotations
@@ -12,174 +12,201 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.bundle.format.dtypes import PARAMETER_KINDS, TEXTS, words_of
+from opgen.bundle.format import container, dtypes, schema
+from opgen.bundle.format.dtypes import PARAMETER_KINDS, ROLES, words_of
 from opgen.bundle.format.layout import spread
+from opgen.bundle.format.schema import Column, Columns
 from opgen.bundle.format.tensorrow import NO_DATA
+from opgen.bundle.read.opening import OpenedFile
+from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
+from opgen.calls.vocabulary import vocabulary
+from opgen.numerics.formats import DTYPES
 
 Tables: TypeAlias = Mapping[str, np.ndarray]
-
-_TEXTS = {
-    "cases": ("library_release", *TEXTS),
-    "breaks": ("rule", "clause", "found"),
-    "results": ("status_word", "run_status_word", "error"),
-}
-_LISTS = {"cases": ("codes", "library_codes"), "tensors": ("shape", "strides", "storage_shape")}
-_OTHER = "a tensor has another number of elements than its shape"
-_ARRAYS = [number for kind, number in PARAMETER_KINDS.items() if kind.endswith("array")]
+Checks: TypeAlias = Iterator[tuple[object, str]]
+"""Whether something is wrong, and what that is. A check relies on those before it."""
 
 
-def unsound(tables: Tables, strings: int) -> Iterator[str]:
-    """What of the tables of a bundle or of results means nothing, a line each; ``strings`` is how
-    many texts the file has.
+def unsoundness(file: OpenedFile) -> str:
+    """The first thing in a file that means nothing; an empty text where all of it does."""
+    return next((text for wrong, text in _checks(file) if wrong), "")
 
-    What comes later may fail where something is said before, and all of it where a table or a
-    column is missing.
-    """
-    yield from _words(tables)
-    yield from _references(tables, strings)
-    rows = "cases" if "cases" in tables else "results"
-    yield from _follow(tables, rows, "tensors", "case" if rows == "cases" else "result")
-    if rows == "cases":
-        yield from _follow(tables, rows, "breaks", "case")
+
+def _checks(file: OpenedFile) -> Checks:
+    tables, declared = file.tables, schema.TABLES[file.kind]
+    yield from _declared(file, declared)
+    yield container.root_digest(tables["digests"]) != file.digest, "the root digest does not match"
+    yield file.strings[:1] != [""], "the first text is not empty"
+    yield from _lists(tables)
+    rows, tensors = tables[schema.ROWS[file.kind]], tables["tensors"]
+    yield from _ids(rows["id"].tolist())
+    if file.kind == "bundle":
+        arguments = _arguments(tables)
+        yield from _declared(file, arguments)
+        declared = {**declared, **arguments}
+        yield from _follow(rows, tensors, "tensors", "case")
+        yield from _follow(rows, tables["breaks"], "breaks", "case")
         yield from _attributes(tables)
-    yield from _ids(tables[rows]["id"].tolist())
+        yield from _codes(tables)
+        yield from _outputs(tensors)
+    else:
+        yield from _follow(rows, tensors, "tensors", "result")
+        more = (tensors["unwritten"] > tensors["elements"]).any()
+        yield more, "more elements of an output were left unwritten than it has"
+    for name in sorted(tables.keys() - declared.keys()):
+        yield True, f"{name} is not a table that it can have"
+    yield from _places(file)
     yield from _shapes(tables)
 
 
-def unsoundness(tables: Tables, strings: int) -> str:
-    """The first line of :func:`unsound`; an empty text where the tables mean something."""
-    try:
-        return next(unsound(tables, strings), "")
-    except Exception as error:  # noqa: BLE001  a table or a column of another kind than any that opgen wrote
-        return f"{type(error).__name__}: {error}"
+def _declared(file: OpenedFile, declared: Mapping[str, Columns]) -> Checks:
+    """Tables that are missing or not as they are declared, and cells that they cannot have."""
+    for name in sorted(declared.keys() - file.tables.keys()):
+        yield True, f"there is no table {name}"
+    for name, columns in declared.items():
+        table = file.tables[name]
+        other = (table.dtype.names or ("",)) != tuple(columns)
+        yield other, f"{name}: has other columns than {', '.join(columns)}"
+        for title, column in columns.items():
+            kind, cells = (table.dtype[title], table[title]) if title else (table.dtype, table)
+            yield not column.fits(kind), f"{name}: {title} is of another type than it can be"
+            for wrong, text in _cells(file, column, cells, title):
+                yield wrong, f"{name}: {text}"
 
 
-def _words(tables: Tables) -> Iterator[str]:
-    """Enumerations whose number has no word."""
-    for name, table in tables.items():
-        for column in table.dtype.names or ():
-            if words := words_of(table.dtype[column]):
-                cells = table[column]
-                counts = np.bincount(
-                    cells.view(f"u{cells.itemsize}")
-                )  # of one byte or two: many times as fast as to sort them
-                for number in (
-                    np.flatnonzero(counts).astype(f"u{cells.itemsize}").view(cells.dtype).tolist()
-                ):
-                    if number not in words:
-                        yield f"{name}: {number} is not a {column}"
+def _cells(file: OpenedFile, column: Column, cells: np.ndarray, title: str) -> Checks:
+    """Cells of a column that mean nothing there."""
+    if column.words is not None:
+        plain = f"u{cells.itemsize}"
+        # of one byte or two: to count them is many times as fast as to sort them
+        there = np.flatnonzero(np.bincount(cells.view(plain))).astype(plain).view(cells.dtype)
+        for number in set(there.tolist()) - words_of(cells.dtype).keys():
+            yield True, f"{number} is not a {title}"
+    if column.of:
+        count = len(file.strings if column.of == "strings" else file.tables[column.of])
+        beyond = cells.max(initial=0) >= max(count, 1)
+        yield beyond, f"{title} names none of the {count} {column.of}"
+    if column.texts:
+        for text in {file.strings[number] for number in set(cells.tolist())} - column.texts:
+            yield True, f"{text!r} is not a {title}"
+    if column.bounded:
+        for number in cells[(cells < column.least) | (cells > column.most)]:
+            yield True, f"{title} cannot be {number}"
 
 
-def _references(tables: Tables, strings: int) -> Iterator[str]:
-    """Numbers of texts, of lists, of integers and of rows beyond the last."""
-    lists = tables["lists"]
-    reach = lists["start"].astype(np.int64) + lists["length"]
-    if len(lists) and (
-        int(reach.max()) > len(tables["integers"])
-        or int(lists["start"].min()) < 0
-        or int(lists["length"].min()) < 0
-    ):
-        yield "a list reaches beyond the integers"
-    known = [
-        (name, column, strings, "texts") for name, columns in _TEXTS.items() for column in columns
-    ]
-    known += [
-        (name, column, len(lists), "lists")
-        for name, columns in _LISTS.items()
-        for column in columns
-    ]
-    known += [
-        (f"attributes/{op}", name, len(lists), "lists")
-        for op, name, kind in _parameters(tables)
-        if kind in _ARRAYS
-    ]
-    if "cases" in tables:
-        known.append(("ranges", "tensor", len(tables["tensors"]), "tensors"))
-        known += [
-            (name, "case", len(tables["cases"]), "cases")
-            for name in tables
-            if name.startswith("attributes/")
-        ]
-    for name, column, count, what in known:
-        if (
-            name in tables
-            and column in (tables[name].dtype.names or ())
-            and _beyond(tables[name][column], count)
-        ):
-            yield f"{name}: {column} names none of the {count} {what}"
+def _lists(tables: Tables) -> Checks:
+    """Lists beyond the integers, longer than any can be, or not what the first two stand for."""
+    starts, lengths = _spans(tables)
+    beyond = (starts + lengths).max(initial=0) > len(tables["integers"])
+    yield beyond, "a list reaches beyond the integers"
+    yield lengths.max(initial=0) > MAX_ITEMS, f"a list is longer than {MAX_ITEMS}"
+    yield lengths[:2].tolist() != [0, 0], "the first two lists are not those of nothing"
 
 
-def _beyond(column: np.ndarray, count: int) -> bool:
-    return bool(len(column) and (int(column.max()) >= count or int(column.min()) < 0))
+def _spans(tables: Tables) -> tuple[np.ndarray, np.ndarray]:
+    """(lists,) int64 each: where lists begin in the integers, and how long they are."""
+    return tables["lists"]["start"].astype(np.int64), tables["lists"]["length"].astype(np.int64)
 
 
-def _parameters(tables: Tables) -> list[tuple[str, str, int]]:
-    """The parameters of every API by name, and the numbers of their kinds; none in results."""
-    if "parameters" not in tables:
-        return []
-    table = tables["parameters"]
-    ops, names = words_of(table.dtype["op"]), words_of(table.dtype["name"])
-    return [(ops[op], names[name], kind) for op, name, kind in table.tolist()]
+def _holding(tables: Tables, wrong: np.ndarray) -> np.ndarray:
+    """(lists,) bool: one of the list's integers is ``wrong``, of which there is a bool for each."""
+    starts, lengths = _spans(tables)
+    counted = np.concatenate([[0], np.cumsum(wrong)])
+    return np.asarray(counted[starts + lengths] > counted[starts])
 
 
-def _follow(tables: Tables, rows: str, what: str, owner: str) -> Iterator[str]:
+def _ids(ids: list[bytes]) -> Checks:
+    text = b"\n".join(ids).decode(errors="replace")
+    yield "\ufffd" in text and text.encode() != b"\n".join(ids), "an id is not UTF-8"
+    yield "\0" in text or b"" in ids, "an id is empty, or holds a NUL character"
+    yield len(set(ids)) != len(ids), "two cases have the same id"
+
+
+def _arguments(tables: Tables) -> dict[str, dict[str, Column]]:
+    """The tables of arguments, as the parameters have them."""
+    table, apis = tables["parameters"], words_of(tables["cases"].dtype["op"])
+    ops, names, kinds = (words_of(table.dtype[column]) for column in ("op", "name", "kind"))
+    there = apis.values() if len(tables["cases"]) else ()
+    result = {f"attributes/{op}": {"case": schema.CASE} for op in there}
+    for op, name, number in table.tolist():
+        api, title, kind = f"attributes/{ops[op]}", names[name], kinds[number]
+        columns = result.setdefault(api, {"case": schema.CASE})
+        if kind in schema.ARGUMENTS:
+            columns[title] = schema.ARGUMENTS[kind]
+            if api in tables and f"{title}.null" in (tables[api].dtype.names or ()):
+                columns[f"{title}.null"] = schema.ABSENT
+    return result
+
+
+def _follow(rows: np.ndarray, table: np.ndarray, what: str, owner: str) -> Checks:
     """Whether the rows of a table stand one behind the other as the cases say that they belong to,
     and say so themselves.
     """
-    counts = tables[rows][what].astype(np.int64)
-    singular = what.removesuffix("s")
-    if not np.array_equal(tables[rows][f"first_{singular}"], np.cumsum(counts) - counts) or int(
-        counts.sum()
-    ) != len(tables[what]):
-        yield f"the {what} do not follow their cases"
-    elif not np.array_equal(tables[what][owner], np.repeat(np.arange(len(counts)), counts)):
-        yield f"a row of {what} names another {owner} than the one that it belongs to"
+    counts = rows[what].astype(np.int64)
+    first = rows[f"first_{what.removesuffix('s')}"]
+    apart = counts.sum() != len(table) or (first != np.cumsum(counts) - counts).any()
+    yield apart, f"the {what} do not follow their cases"
+    another = (table[owner] != np.repeat(np.arange(len(counts)), counts)).any()
+    yield another, f"a row of {what} names another {owner} than the one that it belongs to"
 
 
-def _attributes(tables: Tables) -> Iterator[str]:
-    """Arguments that a case cannot have: rows of attributes beyond the last, tensors that are no
-    parameter of its API.
+def _attributes(tables: Tables) -> Checks:
+    """Arguments that a case cannot have: of products that nobody knows, rows of attributes beyond
+    the last, tensors that are no parameter of its API.
     """
-    cases, tensors = tables["cases"], tables["tensors"]
-    ops, names = (
-        words_of(cases.dtype["op"]),
-        {word: number for number, word in words_of(tensors.dtype["name"]).items()},
-    )
-    allowed = np.zeros((max(ops, default=0) + 1, max(names.values(), default=0) + 1), dtype=bool)
-    numbers = {word: number for number, word in ops.items()}
-    for op, name, kind in _parameters(tables):
-        scalar = kind not in (PARAMETER_KINDS["tensor"], PARAMETER_KINDS["null"])
-        if scalar and name not in (tables[f"attributes/{op}"].dtype.names or ()):
-            yield f"attributes/{op}: has no column {name}"
-        if kind == PARAMETER_KINDS["tensor"] and op in numbers and name in names:
-            allowed[numbers[op], names[name]] = True
+    cases, tensors, parameters = tables["cases"], tables["tensors"], tables["parameters"]
+    if not len(cases):
+        return
+    ops, products = (words_of(cases.dtype[name]) for name in ("op", "product"))
+    for word in sorted(set(products.values()) - vocabulary().products.keys()):
+        yield True, f"{word} is not a product"
+    names = {word: number for number, word in words_of(tensors.dtype["name"]).items()}
+    titles, apis = (words_of(parameters.dtype[name]) for name in ("name", "op"))
+    allowed = np.zeros((len(ops), len(names)), dtype=bool)
     for number, op in ops.items():
-        mine = cases["attributes_row"][cases["op"] == number]
-        if len(mine) and _beyond(mine, len(tables[f"attributes/{op}"])):
-            yield (
-                f"cases: attributes_row names none of the {len(tables[f'attributes/{op}'])} rows of"
-                f" {op}"
-            )
-    if not allowed[cases["op"][tensors["case"]], tensors["name"]].all():
-        yield "a tensor is not a parameter of its case's API"
+        mine, count = (
+            cases["attributes_row"][cases["op"] == number],
+            len(tables[f"attributes/{op}"]),
+        )
+        beyond = mine.max(initial=0) >= max(count, 1)
+        yield beyond, f"cases: attributes_row names none of the {count} rows of {op}"
+        for api, name, kind in parameters.tolist():
+            if kind == PARAMETER_KINDS["tensor"] and apis[api] == op and titles[name] in names:
+                allowed[number, names[titles[name]]] = True
+    known = allowed[cases["op"][tensors["case"]], tensors["name"]].all()
+    yield not known, "a tensor is not a parameter of its case's API"
 
 
-def _ids(ids: list[bytes]) -> Iterator[str]:
-    try:
-        b"\n".join(ids).decode()
-    except UnicodeDecodeError:
-        yield "an id is not UTF-8"
+def _codes(tables: Tables) -> Checks:
+    """Status codes that none can be, and cases that admit none."""
+    lengths, least = tables["lists"]["length"], min(dtypes.CODE_WORDS.values())
+    wrong = (lengths == 0) | _holding(tables, tables["integers"] < least)
+    yield wrong[tables["cases"]["codes"]].any(), "codes of a case are no status codes"
+    wrong[0] = False  # nothing is known
+    yield wrong[tables["cases"]["library_codes"]].any(), "library_codes of a case are no codes"
 
 
-def _shapes(tables: Tables) -> Iterator[str]:
-    """Data of tensors with extents below zero, or of another number of elements than their shape
-    has, and views that leave them.
+def _places(file: OpenedFile) -> Checks:
+    """Tensors whose data are not there."""
+    tensors, room = file.tables["tensors"], np.full(256, NO_DATA - 1)
+    for number, blob in file.blobs.items():
+        room[number] = blob.elements
+    beyond = tensors["position"] > room[tensors["dtype"]] - tensors["elements"]
+    outside = beyond & (tensors["position"] != NO_DATA)
+    yield outside.any(), "a tensor lies outside the data of its dtype"
+
+
+def _shapes(tables: Tables) -> Checks:
+    """Tensors of more axes than one can have; data of tensors with extents below zero, or of
+    another number of elements than their shape has; views that leave them.
     """
-    tensors, lists, integers = tables["tensors"], tables["lists"], tables["integers"]
-    starts, lengths = lists["start"].astype(np.int64), lists["length"].astype(np.int64)
+    tensors, integers = tables["tensors"], tables["integers"]
+    starts, lengths = _spans(tables)
+    viewed = "strides" in (tensors.dtype.names or ())
+    for column in ("shape", "strides", "storage_shape") if viewed else ("shape",):
+        long = lengths[tensors[column]].max(initial=0) > MAX_RANK
+        yield long, f"a tensor has more than {MAX_RANK} axes"
     tensors = tensors[tensors["position"] != NO_DATA]
-    negative = np.concatenate([[0], np.cumsum(integers < 0)])
-    below = negative[starts + lengths] - negative[starts] > 0
     edges = np.stack([starts, starts + lengths], axis=1).reshape(-1)
     product = np.where(
         lengths > 0,
@@ -187,20 +214,18 @@ def _shapes(tables: Tables) -> Iterator[str]:
         1.0,
     )
     shape, elements = tensors["shape"], tensors["elements"]
-    if (elements < 0).any() or below[shape].any():
-        yield "a tensor with data has fewer elements than none"
-    if "role" not in (tensors.dtype.names or ()):
-        if (product[shape] != elements).any():
-            yield _OTHER
-        return
-    strides, storage, offset = tensors["strides"], tensors["storage_shape"], tensors["offset"]
-    plain = (strides == 0) & (offset == 0)
-    whole = np.where(storage > 0, storage, shape)
-    if (product[whole] != elements)[plain | (storage > 0)].any():
-        yield _OTHER
+    below = _holding(tables, integers < 0)[shape].any()
+    yield below, "a tensor with data has fewer elements than none"
+    none = np.zeros(len(tensors), dtype=np.int64)
+    strides, storage, offset = (
+        tensors[name] if viewed else none for name in ("strides", "storage_shape", "offset")
+    )
+    told = (strides == 0) & (offset == 0) | (storage > 0)
+    other = (product[np.where(storage > 0, storage, shape)] != elements)[told].any()
+    yield other, "a tensor has another number of elements than its shape"
     given = np.flatnonzero(strides)
-    if (lengths[strides[given]] != lengths[shape[given]]).any():
-        yield "a tensor with data has strides of another rank"
+    unlike = (lengths[strides[given]] != lengths[shape[given]]).any()
+    yield unlike, "a tensor with data has strides of another rank"
     view, within = spread(lengths[shape[given]])
     steps = (integers[starts[shape[given]][view] + within] - 1.0) * integers[
         starts[strides[given]][view] + within
@@ -208,5 +233,28 @@ def _shapes(tables: Tables) -> Iterator[str]:
     low, high = offset.astype(np.float64), offset + np.maximum(product[shape] - 1, 0)
     low[given] += np.bincount(view, np.minimum(steps, 0), len(given))
     high[given] = offset[given] + np.bincount(view, np.maximum(steps, 0), len(given))
-    if ((low < 0) | (high >= elements))[product[shape] > 0].any():
-        yield "a view leaves its data"
+    left = ((low < 0) | (high >= elements))[product[shape] > 0].any()
+    yield left, "a view leaves its data"
+
+
+def _outputs(tensors: np.ndarray) -> Checks:
+    """Tensors that stand there twice; goldens and bounds without an output, or of another shape or
+    dtype than belongs to it.
+    """
+    role = tensors["role"]
+    key = tensors["case"].astype(np.int64) << 16 | tensors["name"]
+    own = np.sort(key * len(ROLES) + np.maximum(role, ROLES["output"]))
+    yield (own[1:] == own[:-1]).any(), "a case has the same tensor twice"
+    outputs = np.flatnonzero(role == ROLES["output"])
+    outputs = outputs[np.argsort(key[outputs], kind="stable")]
+    for kind in ("golden", "bound"):
+        kept = np.full(256, NO_DATA - 1)
+        for word, facts in DTYPES.items():
+            kept[dtypes.DTYPES[word]] = dtypes.DTYPES[getattr(facts, kind)]
+        rows = np.flatnonzero(role == ROLES[kind])
+        yield len(rows) and not len(outputs), f"a {kind} belongs to no output"
+        at = np.searchsorted(key[outputs], key[rows]).clip(max=len(outputs) - 1)
+        of = outputs[at]
+        right = (key[of] == key[rows]) & (tensors["shape"][of] == tensors["shape"][rows])
+        right &= kept[tensors["dtype"][of]] == tensors["dtype"][rows]
+        yield not right.all(), f"a {kind} belongs to no output of its shape"

@@ -9,14 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.bundle.format import container
+from opgen.bundle.format import container, schema
 from opgen.bundle.format.container import Skeleton, StoredBytes
-from opgen.bundle.format.digest import DIGEST_TYPE
 from opgen.bundle.format.dtypes import (
-    DTYPES,
     WORDS,
     BundleError,
-    enum,
     named,
     numpy_dtype,
     room,
@@ -24,8 +21,10 @@ from opgen.bundle.format.dtypes import (
     text,
 )
 from opgen.bundle.format.heading import Header
+from opgen.bundle.format.schema import NO_STATUS
 from opgen.bundle.results.reader import ResultsFile
 from opgen.bundle.write.pools import Lists, Strings
+from opgen.model import Code
 
 
 class Output(NamedTuple):
@@ -56,6 +55,15 @@ class CaseAnswer(NamedTuple):
     error: str
     outputs: tuple[Output, ...] = ()
 
+    @property
+    def facts(self) -> tuple[str, Code | None, Code | None, float, str]:
+        """What a harness said: case, status, status of the run, seconds, error."""
+        status, run = (
+            None if word == NO_STATUS else word or number
+            for number, word in ((self.status, self.word), (self.run_status, self.run_word))
+        )
+        return self.id, status, run, self.time, self.error
+
 
 def answers_of(file: ResultsFile) -> Iterator[CaseAnswer]:
     """The answers of a file; their outputs are read later."""
@@ -80,7 +88,7 @@ def _output(
     unwritten: int,
     digest: bytes,
 ) -> Output:
-    place = file.place(row, name, dtype, elements, position)
+    place = file.place(dtype, elements, position)
     data = StoredBytes(file.path, file.fd, *place, digest)
     return Output(file.names[name], dtype, file.sequence(shape) or (), unwritten, data)
 
@@ -118,8 +126,10 @@ def write(
     lists, integers = shapes.tables()
     width = max((len(answer.id.encode()) for answer in answers), default=1)
     tables = {
-        "results": np.array(results, dtype=_results_dtype(width)),
-        "tensors": np.array(tensors, dtype=_tensors_dtype(names)),
+        "results": np.array(results, dtype=schema.dtype(schema.RESULTS["results"], id=text(width))),
+        "tensors": np.array(
+            tensors, dtype=schema.dtype(schema.RESULTS["tensors"], name=named(names))
+        ),
         "lists": lists,
         "integers": integers,
     }
@@ -145,35 +155,3 @@ def _copy(case: str, output: Output, fd: int, skeleton: Skeleton, position: int)
         raise BundleError(
             f"{output.data.path}: damaged: {case}: {output.name} does not match its digest"
         )
-
-
-def _results_dtype(width: int) -> np.dtype:
-    return np.dtype(
-        [
-            ("case", "<u4"),
-            ("id", text(width)),
-            ("status", "<i8"),
-            ("status_word", "<u4"),
-            ("run_status", "<i8"),
-            ("run_status_word", "<u4"),
-            ("time", "<f8"),
-            ("error", "<u4"),
-            ("first_tensor", "<u4"),
-            ("tensors", "<u2"),
-        ]
-    )
-
-
-def _tensors_dtype(names: list[str]) -> np.dtype:
-    return np.dtype(
-        [
-            ("result", "<u4"),
-            ("name", named(names)),
-            ("dtype", enum(DTYPES)),
-            ("shape", "<u4"),
-            ("elements", "<i8"),
-            ("position", "<i8"),
-            ("unwritten", "<i8"),
-            ("digest", DIGEST_TYPE),
-        ]
-    )

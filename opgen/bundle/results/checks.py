@@ -1,5 +1,5 @@
-"""What a harness says of a case, checked before anything of it is kept: statuses, seconds, texts
-and arrays.
+"""What a harness says of a case, now or in the journal of a run that did not end, checked before
+anything of it is kept: statuses, seconds, texts and arrays.
 
 Each function takes the beginning of its messages, ``where``, and raises a BundleError for what no
 results file can keep.
@@ -8,13 +8,19 @@ results file can keep.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
+from math import prod
 from numbers import Real
 
 import numpy as np
 
-from opgen.bundle.format.dtypes import NAMES, ROLES, BundleError
+from opgen.bundle.format.container import StoredBytes
+from opgen.bundle.format.dtypes import NAMES, WORDS, BundleError, numpy_dtype
+from opgen.bundle.format.schema import NO_STATUS, NOT_KNOWN
+from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
-from opgen.bundle.results.reader import NO_STATUS
+from opgen.bundle.results.answers import CaseAnswer, Output
+from opgen.calls.call_json import MAX_RANK
 from opgen.model import STATUS_WORDS, unkept
 from opgen.numerics.rounding import stored
 
@@ -26,7 +32,45 @@ _WIDER = {
 """What a dump in a wider type may stand for."""
 
 
-def status(where: str, given: object) -> tuple[int, str]:
+def answer(
+    where: str,
+    bundle: Bundle,
+    case: object,
+    status: object,
+    run_status: object,
+    time: object,
+    error: object,
+) -> CaseAnswer:
+    """An answer to a case of a bundle, without its outputs."""
+    row = bundle.rows.get(case) if isinstance(case, str) else None
+    if row is None:
+        raise BundleError(f"{where}: {case!r} is not a case of {bundle.path}")
+    where, name = f"{where}: {case}", bundle.ids[row]
+    statuses = *_status(f"{where}: status", status), *_status(f"{where}: run_status", run_status)
+    return CaseAnswer(row, name, *statuses, _seconds(where, time), _text(where, error))
+
+
+def outputs(
+    where: str, case: CaseView, told: list[object], data: list[StoredBytes]
+) -> tuple[Output, ...]:
+    """Outputs as a journal tells of them: name, number of the dtype, shape,
+    how many elements were not written; and their bytes.
+    """
+    kept: list[Output] = []
+    for facts, raw in zip_longest(told, data):
+        match facts:
+            case [str(name), int(number), [*shape], int(left)] if name in case.written and raw:
+                item = numpy_dtype(WORDS.get(number, str(number))).itemsize
+                extents = tuple(n for n in shape if isinstance(n, int) and n >= 0)
+                whole = len(extents) == len(shape) <= MAX_RANK and prod(extents) * item == raw.size
+                if whole and NOT_KNOWN <= left <= prod(extents):
+                    kept.append(Output(name, number, extents, left, raw))
+                    continue
+        raise BundleError(f"{where}: {case.id}: {facts!r} is not an output of the call")
+    return tuple(kept)
+
+
+def _status(where: str, given: object) -> tuple[int, str]:
     """A status as number and word; the word is empty for numbers."""
     if given is None:
         return 0, NO_STATUS
@@ -43,7 +87,7 @@ def status(where: str, given: object) -> tuple[int, str]:
     return int(given), ""
 
 
-def seconds(where: str, given: object) -> float:
+def _seconds(where: str, given: object) -> float:
     """Seconds; NaN where none were taken."""
     if not (given is None or isinstance(given, Real)):
         raise BundleError(f"{where}: time {given!r} is not a number of seconds")
@@ -56,7 +100,7 @@ def seconds(where: str, given: object) -> float:
     return taken
 
 
-def text(where: str, given: object) -> str:
+def _text(where: str, given: object) -> str:
     """What a device said."""
     if not isinstance(given, str):
         raise BundleError(f"{where}: error {given!r} is not a text; str(error) makes one")
@@ -75,22 +119,19 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
         )
     if not given:
         return {}
-    case, outputs = bundle[row], {}
-    written = [
-        bundle.names[tensor.name] for tensor in case.tensor_rows if tensor.role == ROLES["output"]
-    ]
+    case, kept = bundle[row], {}
     for name, value in given.items():
-        if name not in written:
+        if name not in case.written:
             raise BundleError(
                 f"{where}: {name!r} is not an output of the call (outputs:"
-                f" {', '.join(written) or 'none'})"
+                f" {', '.join(case.written) or 'none'})"
             )
         try:
             array = np.asarray(value)
         except Exception as error:  # noqa: BLE001  tensors of other libraries refuse in their own ways
             raise BundleError(f"{where}: numpy cannot make an array of {name}: {error}") from None
         array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-        if array.dtype not in NAMES:
+        if array.dtype not in NAMES or array.ndim > MAX_RANK:
             raise BundleError(
                 f"{where}: {name} of type {array.dtype}: no file keeps it (known:"
                 f" {', '.join(map(str, NAMES))})"
@@ -99,8 +140,8 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
         if isinstance(described, dict) and described["dtype"] in _WIDER[NAMES[array.dtype]]:
             with np.errstate(invalid="ignore"):  # a signalling NaN
                 array = stored(array, described["dtype"])
-        outputs[name] = array
-    return outputs
+        kept[name] = array
+    return kept
 
 
 def unwritten(where: str, outputs: Mapping[str, np.ndarray], given: object) -> Mapping[str, int]:

@@ -12,9 +12,10 @@ from pathlib import Path
 import opgen
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.heading import Header
+from opgen.bundle.format.schema import NO_STATUS
 from opgen.bundle.results import answers as answered
 from opgen.bundle.results.answers import CaseAnswer, answers_of
-from opgen.bundle.results.reader import NO_STATUS, ResultsFile, contradiction, said
+from opgen.bundle.results.reader import ResultsFile, contradiction, said
 from opgen.bundle.write.output import whole_file
 
 

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from opgen.bundle.format.dtypes import DTYPES, NAMES
+from opgen.bundle.format import heading
+from opgen.bundle.format.dtypes import DTYPES, NAMES, BundleError
 from opgen.bundle.format.heading import Header
+from opgen.bundle.format.schema import NOT_KNOWN
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results import checks
 from opgen.bundle.results.answers import CaseAnswer, Output
-from opgen.bundle.results.reader import NOT_KNOWN
-from opgen.bundle.write.journal import Journal
+from opgen.bundle.results.reader import said
+from opgen.bundle.write.journal import Entry, Journal
 
 _FIRST = {"opgen answers": 3}
 
@@ -25,24 +29,44 @@ class Ledger:
     """
 
     def __init__(self, path: Path, fd: int) -> None:
+        self._path = path
         self._journal = Journal(path, fd)
         self.resumed: bool | None = None
         self.header: Header = {}
         self.answers: dict[int, CaseAnswer] = {}
-        for facts, data in self._journal.entries:
-            if self.resumed is None and _FIRST.items() - facts.items():
-                self._journal.clear()
-                break
-            self.resumed = facts.get("resumed", self.resumed)
-            self.header = facts.get("header", self.header)
-            if "answer" in facts:
-                told = zip(facts["outputs"], data, strict=True)
-                outputs = (
-                    Output(name, dtype, tuple(shape), unwritten, raw)
-                    for (name, dtype, shape, unwritten), raw in told
-                )
-                answer = CaseAnswer._make((*facts["answer"], tuple(outputs)))
-                self.answers[answer.row] = answer
+
+    def __len__(self) -> int:
+        """How many answers are there, whatever they say."""
+        return sum("answer" in entry.facts for entry in self._journal.entries)
+
+    def take(self, bundle: Bundle) -> None:
+        """Read what is there as answers to a bundle, or as far as it shows that they are to
+        another; BundleError where something is none.
+        """
+        for number, entry in enumerate(self._journal.entries, 1):
+            if self.header and self.header["bundle"] != bundle.digest:
+                return
+            try:
+                self._take(bundle, entry)
+            except BundleError as error:
+                raise BundleError(
+                    f"{self._path}: unsound: entry {number}: {error}; move it away, or --force"
+                    " drops it"
+                ) from None
+
+    def _take(self, bundle: Bundle, entry: Entry) -> None:
+        match entry.facts:
+            case {"opgen answers": 3, "resumed": bool(resumed)}:
+                self.resumed = resumed
+            case {"header": {"bundle": str(digest)} as header}:
+                own = heading.own("results") | {"bundle": digest}
+                self.header = heading.header(said(header), own)
+            case {"answer": [case, status, run_status, time, error], "outputs": [*told]}:
+                answer = checks.answer("answer", bundle, case, status, run_status, time, error)
+                outputs = checks.outputs("outputs", bundle[answer.row], told, entry.data)
+                self.answers[answer.row] = answer._replace(outputs=outputs)
+            case _:
+                raise BundleError("is neither a header nor an answer")
 
     def begin(self, resumed: bool) -> None:
         """Forget what is there, and begin."""
@@ -68,7 +92,7 @@ class Ledger:
         ]
         flat = (np.ascontiguousarray(array).reshape(-1) for array in arrays.values())
         data = self._journal.add(
-            {"answer": answer[:-1], "outputs": told}, [array.view(np.uint8).data for array in flat]
+            {"answer": answer.facts, "outputs": told}, [array.view(np.uint8).data for array in flat]
         )
         outputs = (Output(*facts, raw) for facts, raw in zip(told, data, strict=True))
         return answer._replace(outputs=tuple(outputs))

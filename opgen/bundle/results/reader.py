@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from math import isnan
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from opgen.bundle.format.heading import RESERVED, Header
+from opgen.bundle.format.schema import NO_STATUS, NOT_KNOWN
 from opgen.bundle.read.finished import FinishedFile, LazyArrays
 from opgen.model import Code
 
-NO_STATUS = "none"
-"""The word that stands for a status that nobody recorded."""
-NOT_KNOWN = -1
-"""What stands for the number of elements that a device left unwritten, where nobody looked."""
 _OWN = (*RESERVED, "bundle")
 
 
@@ -65,7 +63,8 @@ class ResultsFile(FinishedFile):
     run.
     """
 
-    KIND, ROWS = "results", "results"
+    def __init__(self, path: str | Path, *, check: bool = True) -> None:
+        super().__init__(path, "results", check)
 
     @property
     def bundle_digest(self) -> str:

@@ -13,12 +13,13 @@ import numpy as np
 from opgen.bundle.format import heading
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.heading import Header
+from opgen.bundle.format.schema import NO_STATUS
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results import answers as answered
 from opgen.bundle.results import checks
 from opgen.bundle.results.answers import CaseAnswer, answers_of
 from opgen.bundle.results.ledger import Ledger
-from opgen.bundle.results.reader import NO_STATUS, ResultsFile, contradiction, said
+from opgen.bundle.results.reader import ResultsFile, contradiction, said
 from opgen.bundle.write.output import LockedOutput, write_errors
 from opgen.model import Code
 
@@ -53,16 +54,17 @@ class Results:
         self._answers: dict[int, CaseAnswer] = {}
         self._again: set[int] = set()
         self._worth = resume  # whether the unfinished file holds what no other file does
-        self._claim = LockedOutput(self.path, 0, force or resume, "force=True")
+        self._claim = LockedOutput(self.path, 0, force or resume, "force=True", anew=force)
         self._claim.refuse_unfinished(force, answers=not resume)
         try:
             with write_errors(self.path):
                 self._ledger = Ledger(self._claim.partial, self._claim.fd)
-                self._worth = resume and bool(self._ledger.answers)
+                self._worth = resume and len(self._ledger) > 0
                 if resume:
+                    self._ledger.take(self._bundle)
                     self._go_on()
                 else:
-                    self.dropped = len(self._ledger.answers)
+                    self.dropped = len(self._ledger)
                     self._ledger.begin(resumed=False)
         except BaseException:
             self.leave()
@@ -127,23 +129,17 @@ class Results:
         """
         if not self._claim.is_open:
             raise BundleError(f"{self.path}: the results are closed")
-        row = self._bundle.rows.get(case) if isinstance(case, str) else None
-        if row is None:
-            raise BundleError(f"{self.path}: {case!r} is not a case of {self._bundle.path}")
-        if self._answered(row):
-            raise BundleError(f"{self.path}: {case!r} has been added already")
-        where = f"{self.path}: {case}"
-        statuses = (
-            *checks.status(f"{where}: status", status),
-            *checks.status(f"{where}: run_status", run_status),
-        )
-        facts = *statuses, checks.seconds(where, time), checks.text(where, error)
-        arrays = checks.arrays(where, self._bundle, row, outputs)
+        where = str(self.path)
+        answer = checks.answer(where, self._bundle, case, status, run_status, time, error)
+        if self._answered(answer.row):
+            raise BundleError(f"{where}: {case!r} has been added already")
+        where = f"{where}: {case}"
+        arrays = checks.arrays(where, self._bundle, answer.row, outputs)
         left = checks.unwritten(where, arrays, unwritten)
         with write_errors(self.path):
             self._ledger.note(self._kept(said(self.header)))
-            self._answers[row] = self._ledger.add(CaseAnswer(row, case, *facts), arrays, left)
-        self._again.discard(row)
+            self._answers[answer.row] = self._ledger.add(answer, arrays, left)
+        self._again.discard(answer.row)
         self._worth = True
 
     def withdraw(self, case: str, why: str) -> None:
@@ -220,16 +216,14 @@ class Results:
         """
         if not self._claim.is_open:
             return
-        fresh = self._claim.fresh
         try:
-            with write_errors(self.path):
+            with write_errors(self.path), self._claim.fresh() as fresh:
                 header = self._kept(said(self.header))
                 self.digest = answered.write(
                     fresh, header, self._bundle.names, self._answers.values()
                 )
                 fresh.replace(self.path)
         except BaseException:
-            fresh.unlink(missing_ok=True)
             self.leave()
             raise
         self.abort()

@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from opgen.bundle.format.container import StoredBytes, write_at
 from opgen.bundle.format.digest import digest_of
@@ -29,7 +29,7 @@ class Journal:
     """Entries from byte ``start`` of an open file on: those that are whole, and what is added."""
 
     def __init__(self, path: Path, fd: int, start: int = 0) -> None:
-        self._path = path
+        self.path = path
         self._fd = fd
         self._start = self._end = start
         self.entries = list(self._whole())
@@ -40,19 +40,31 @@ class Journal:
         """Every entry, up to the first that is torn, or is none."""
         with open(self._fd, "rb", closefd=False) as file:
             file.seek(self._start)
-            for line in file:
-                digest, _, text = line.rstrip(b"\n").partition(b" ")
-                if digest != digest_of(text).hex().encode() or not line.endswith(b"\n"):
-                    return
-                facts, end = json.loads(text), file.tell()
-                data = []
-                for size, known in facts.pop("bytes", ()):
-                    data.append(StoredBytes(self._path, self._fd, end, size, bytes.fromhex(known)))
-                    end += size
-                if any(digest_of(file.read(each.size)) != each.digest for each in data):
-                    return
-                self._end = end
-                yield Entry(facts, data)
+            while entry := self._entry(file):
+                self._end = file.tell()
+                yield entry
+
+    def _entry(self, file: BinaryIO) -> Entry | None:
+        """What stands here, if it is an entry."""
+        line = file.readline()
+        digest, _, text = line.rstrip(b"\n").partition(b" ")
+        if digest != digest_of(text).hex().encode() or not line.endswith(b"\n"):
+            return None
+        try:
+            facts = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        pieces = facts.pop("bytes", None) if isinstance(facts, dict) else None
+        data, size = [], os.fstat(self._fd).st_size
+        for piece in pieces if isinstance(pieces, list) else [None]:
+            match piece:
+                case [int(count), str(known)] if 0 <= count <= size - (start := file.tell()):
+                    found = digest_of(file.read(count))
+                    data.append(StoredBytes(self.path, self._fd, start, count, found))
+                    if found.hex() == known:
+                        continue
+            return None
+        return Entry(facts, data)
 
     def add(
         self, facts: Mapping[str, object], data: Sequence[memoryview] = ()
@@ -66,7 +78,7 @@ class Journal:
         end, stored = self._end + len(line), []
         for piece, digest in zip(data, digests, strict=True):
             write_at(self._fd, piece, end)
-            stored.append(StoredBytes(self._path, self._fd, end, piece.nbytes, digest))
+            stored.append(StoredBytes(self.path, self._fd, end, piece.nbytes, digest))
             end += piece.nbytes
         self._end = end
         return stored

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -10,12 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from opgen.bundle.format.container import FIRST_BLOCK
+from opgen.bundle.format.container import FIRST_BLOCK, write_at
 from opgen.bundle.format.dtypes import BundleError
 from opgen.model import size
 
 _LOOKED_AT = 1 << 16
 """Bytes at the beginning of an unfinished file within which its first answer begins."""
+_OURS = re.compile(rb'\Z|\0{64}|opgen |[0-9a-f]{32} \{"opgen answers": ')
+"""How a working file of opgen begins, wherever its writer was stopped."""
 
 
 @contextmanager
@@ -40,8 +43,7 @@ def refuse(path: str | Path, force: bool, remedy: str = "--force") -> None:
     if path.is_dir():
         raise BundleError(f"{path}: is a folder; name a file")
     for file in (path, partial(path)):
-        special = file.exists() and not file.is_file()
-        if special or (file != path and file.is_symlink()):
+        if file.exists() and not file.is_file():
             raise BundleError(f"{file}: is not a regular file, so opgen keeps it; name another")
     if path.exists() and not force:
         raise BundleError(f"{path}: exists already; {remedy} replaces it")
@@ -53,6 +55,59 @@ def partial(path: str | Path) -> Path:
     """Where a file lies while it is being written."""
     path = Path(path)
     return path.with_name(path.name + ".partial")
+
+
+def working_file(path: Path, anew: bool) -> int:
+    """A descriptor, open and locked, of a file that is made here, or that opgen left behind.
+
+    No link is followed, and nothing taken over that somebody else may have made or can reach by
+    another name: BundleError, unless it is to be made ``anew``. BundleError, too, while another
+    process writes it.
+    """
+    while True:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        except FileExistsError:
+            fd = _left_behind(path, anew)
+        with suppress(FileNotFoundError):  # given its name, or removed, by its writer
+            if fd >= 0 and os.path.samestat(os.fstat(_locked(path, fd)), path.lstat()):
+                return fd
+        if fd >= 0:
+            os.close(fd)
+
+
+def _locked(path: Path, fd: int) -> int:
+    """The descriptor, which no other process has locked now; BundleError where one has."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        raise BundleError(f"{path}: another process is writing it") from None
+    except OSError:  # a file system without locks
+        pass
+    return fd
+
+
+def _left_behind(path: Path, anew: bool) -> int:
+    """A descriptor of what has the name of a working file, if it is one; -1 where it is gone."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return -1
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+    else:
+        if os.fstat(_locked(path, fd)).st_nlink == 1 and _OURS.match(os.pread(fd, 64, 0)):
+            return fd
+        os.close(fd)
+    if not anew:
+        raise BundleError(
+            f"{path}: is a link, or opgen did not make it, so opgen keeps it; move it away, or"
+            " --force drops it"
+        )
+    path.unlink(missing_ok=True)
+    return -1
 
 
 def free_bytes(folder: Path) -> int:
@@ -72,6 +127,7 @@ class LockedOutput:
         force: bool,
         remedy: str = "--force",
         *,
+        anew: bool | None = None,
         room: Callable[[Path], int] = free_bytes,
     ) -> None:
         refuse(path, force, remedy)
@@ -86,9 +142,9 @@ class LockedOutput:
             raise BundleError(
                 f"{path}: needs {size(needed)}, and {path.parent} has {size(free)} left"
             )
+        self._anew = force if anew is None else anew
         with write_errors(path):
-            while not self._taken():
-                pass
+            self.fd = working_file(self.partial, self._anew)
         try:
             refuse(path, force, remedy)  # somebody may have written it since
         except BaseException:
@@ -97,26 +153,6 @@ class LockedOutput:
             else:
                 self.drop()
             raise
-
-    def _taken(self) -> bool:
-        """Open and lock the unfinished file; False where its writer gave it another name, or
-        removed it, in between.
-        """
-        self.fd = os.open(self.partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        try:
-            fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self.fd)
-            raise BundleError(
-                f"{self.path}: another process is writing it ({self.partial})"
-            ) from None
-        except OSError:  # a file system without locks
-            pass
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(self.fd), self.partial.stat()):
-                return True
-        os.close(self.fd)
-        return False
 
     @property
     def holds_bundle(self) -> bool:
@@ -148,10 +184,17 @@ class LockedOutput:
             " --force drops it"
         )
 
-    @property
-    def fresh(self) -> Path:
-        """Where a whole file is made while the unfinished one is still needed."""
-        return self.partial.with_name(self.partial.name + ".fresh")
+    @contextmanager
+    def fresh(self) -> Iterator[Path]:
+        """Where a whole file is made while the unfinished one is still needed; removed at the end,
+        unless it has got another name.
+        """
+        place = self.partial.with_name(self.partial.name + ".fresh")
+        os.close(working_file(place, self._anew))
+        try:
+            yield place
+        finally:
+            place.unlink(missing_ok=True)
 
     @property
     def is_open(self) -> bool:
@@ -201,4 +244,4 @@ def write_text(path: str | Path, text: str, *, force: bool = False) -> None:
     be written.
     """
     with whole_file(path, force, len(text)) as output:
-        output.partial.write_text(text, encoding="utf-8", newline="")
+        write_at(output.fd, text.encode(), 0)

@@ -8,14 +8,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from opgen.bundle.format import schema
 from opgen.bundle.format.dtypes import checked
 from opgen.calls.categorical import Categorical
 
-LIST = np.dtype([("start", "<u4"), ("length", "<u4")])
-"""A row of ``/lists``: where a list lies in ``/integers``. Row 0 stands for a null pointer, row 1
-for length 0."""
-
 NULL, EMPTY = 0, 1
+"""The rows of ``/lists`` that stand for a null pointer and for length 0."""
 
 Value = TypeVar("Value")
 
@@ -74,8 +72,7 @@ class Lists:
 
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
         """``/lists`` and ``/integers``."""
-        lengths = np.fromiter(map(len, self._numbers), dtype=np.int64)
-        lists = np.zeros(len(lengths) + 1, dtype=LIST)
-        lists["length"][1:] = lengths
-        lists["start"][2:] = np.cumsum(lengths)[:-1]
+        lengths = np.fromiter(map(len, chain([()], self._numbers)), dtype=np.int64)
+        cells = {"start": np.cumsum(lengths) - lengths, "length": lengths}
+        lists = schema.table(schema.BUNDLE["lists"], cells)
         return lists, np.fromiter(chain.from_iterable(self._numbers), dtype="<i8")

@@ -30,11 +30,20 @@ def note(journal: Journal, rows: np.ndarray, digests: np.ndarray) -> None:
 
 def noted(journal: Journal, tensors: int) -> np.ndarray:
     """(tensors,) what a journal has as the digest of each row of the layout; zeros where nothing
-    is noted.
+    is noted. BundleError for notes of other tensors.
     """
     digests = np.zeros(tensors, dtype=DIGEST_TYPE)
-    for _, (rows, known) in journal.entries:
-        digests[rows.read().view("<i8")] = known.read().view(DIGEST_TYPE)
+    for facts, data in journal.entries:
+        match facts, [piece.size for piece in data]:
+            case {"tensors": int(count)}, [rows, known] if (rows, known) == (8 * count, 16 * count):
+                places = data[0].read().view("<i8")
+                if not len(places) or 0 <= places.min() <= places.max() < tensors:
+                    digests[places] = data[1].read().view(DIGEST_TYPE)
+                    continue
+        raise BundleError(
+            f"{journal.path}: unsound: it notes other tensors than it is to hold; leave out"
+            " --resume to start anew"
+        )
     return digests
 
 
@@ -42,20 +51,17 @@ def adopt(claim: LockedOutput, fresh: Skeleton, request: str) -> Skeleton:
     """Give an unfinished file everything of a fresh one but the data. BundleError where it was to
     become another one.
     """
-    try:
-        wanted = container.first_block("bundle", fresh, request)
-        if os.pread(claim.fd, len(wanted), 0) != wanted:
-            raise BundleError(
-                f"{claim.partial}: was started for another suite (cases, seed, specs, plans or"
-                " opgen); repeat the command that started it, or leave out --resume to start anew"
-            )
-        with open(fresh.path, "rb") as file:
-            for start, end in container.outside(fresh.ranges, fresh.size):
-                for place, piece in container.pieces(fresh.path, file.fileno(), start, end):
-                    container.write_at(claim.fd, piece, place)
-        return replace(fresh, path=claim.partial)
-    finally:
-        fresh.path.unlink(missing_ok=True)
+    wanted = container.first_block("bundle", fresh, request)
+    if os.pread(claim.fd, len(wanted), 0) != wanted:
+        raise BundleError(
+            f"{claim.partial}: was started for another suite (cases, seed, specs, plans or"
+            " opgen); repeat the command that started it, or leave out --resume to start anew"
+        )
+    with open(fresh.path, "rb") as file:
+        for start, end in container.outside(fresh.ranges, fresh.size):
+            for place, piece in container.pieces(fresh.path, file.fileno(), start, end):
+                container.write_at(claim.fd, piece, place)
+    return replace(fresh, path=claim.partial)
 
 
 def clear(fd: int, skeleton: Skeleton, blocks: Blocks) -> None:

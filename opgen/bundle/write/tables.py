@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opgen.bundle.format import dtypes
-from opgen.bundle.format.dtypes import BundleError, checked, enum, named
+from opgen.bundle.format import dtypes, schema
+from opgen.bundle.format.dtypes import BundleError, checked, named
 from opgen.bundle.format.layout import Layout, spread
 from opgen.bundle.write.arguments import Arguments, Integers
 from opgen.bundle.write.pools import Lists, Strings, numbered
@@ -17,10 +17,6 @@ from opgen.bundle.write.tensors import DescribedTensors, tensor_tables
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.model import LONGEST_ID, Code, Expectation, unkept
-
-_BREAK = np.dtype(
-    [("case", "<u4"), ("rule", "<u4"), ("clause", "<u4"), ("at", "<i4"), ("found", "<u4")]
-)
 
 
 @dataclass(frozen=True)
@@ -83,27 +79,31 @@ def build(
     for mine in arguments.values():
         attributes_row[mine.cases] = np.arange(len(mine.cases))
     basis = library.array(lambda answer: dtypes.BASES[answer.basis if answer else "none"])
-    columns: dict[str, tuple[np.dtype | str, np.ndarray]] = {
-        "op": (named(list(map(checked, cases.api.values))), cases.api.number),
-        "product": (named(list(cases.product.values)), cases.product.number),
-        "kind": (enum(dtypes.KINDS), cases.kind.array(dtypes.KINDS.__getitem__)),
-        "phase": ("u1", cases.phase),
-        "bucket": (
-            enum(dtypes.BUCKETS),
-            pages.array(lambda page: dtypes.BUCKETS[page.bucket]),
-        ),
-        "codes": ("<u4", listed[-2]),
-        "library_codes": ("<u4", listed[-1]),
-        "library_basis": (enum(dtypes.BASES), basis),
-        **{name: ("<u4", column) for name, column in zip(texts, numbers, strict=True)},
-        "attributes_row": ("<u4", attributes_row),
-        "first_tensor": ("<u4", np.cumsum(tensors.count) - tensors.count),
-        "tensors": ("<u2", tensors.count),
-        "first_break": ("<u4", first_break),
-        "breaks": ("<u2", pages.array(lambda page: len(page.breaks))),
+    ids = _encoded(cases.id)
+    columns = {
+        "id": ids,
+        "op": cases.api.number,
+        "product": cases.product.number,
+        "kind": cases.kind.array(dtypes.KINDS.__getitem__),
+        "phase": cases.phase,
+        "bucket": pages.array(lambda page: dtypes.BUCKETS[page.bucket]),
+        "codes": listed[-2],
+        "library_codes": listed[-1],
+        "library_basis": basis,
+        **dict(zip(texts, numbers, strict=True)),
+        "attributes_row": attributes_row,
+        "first_tensor": np.cumsum(tensors.count) - tensors.count,
+        "tensors": tensors.count,
+        "first_break": first_break,
+        "breaks": pages.array(lambda page: len(page.breaks)),
+    }
+    own = {
+        "id": dtypes.text(max(map(len, ids), default=1)),
+        "op": named(cases.api.values),
+        "product": named(cases.product.values),
     }
     tables = {
-        "cases": _cases(cases.id, columns),
+        "cases": schema.table(schema.BUNDLE["cases"], columns, **own),
         "tensors": tensors.table,
         "breaks": break_table,
         "ranges": tensors.ranges,
@@ -133,28 +133,20 @@ def _written(api: Categorical[str], layout: Layout) -> dict[str, Collection[str]
     }
 
 
-def _cases(
-    ids: Sequence[str], columns: Mapping[str, tuple[np.dtype | str, np.ndarray]]
-) -> np.ndarray:
-    """``/cases``: the ids, of which no two are the same, then columns of the given types."""
+def _encoded(ids: Sequence[str]) -> list[bytes]:
+    """The ids, of which no two are the same, as a file keeps them."""
     if len(set(ids)) < len(ids):
         raise BundleError(f"two cases have the id {Counter(ids).most_common(1)[0][0]!r}")
     if unkept("".join(ids)):  # rarely, so that ids are looked at one by one only then
         for name in ids:
             checked(name)
     encoded = list(map(str.encode, ids))
-    width = max(map(len, encoded), default=1)
-    if width > LONGEST_ID:
+    longest = max(encoded, key=len, default=b"")
+    if len(longest) > LONGEST_ID:
         raise BundleError(
-            f"{max(encoded, key=len)[:60].decode(errors='replace')}...: a case id has at most"
-            f" {LONGEST_ID} bytes"
+            f"{longest[:60].decode(errors='replace')}...: a case id has at most {LONGEST_ID} bytes"
         )
-    kinds = [("id", dtypes.text(width)), *((name, kind) for name, (kind, _) in columns.items())]
-    table = np.zeros(len(ids), dtype=kinds)
-    table["id"] = encoded
-    for name, (_, column) in columns.items():
-        table[name] = column
-    return table
+    return encoded
 
 
 def _breaks(pages: Categorical[Expectation], texts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -166,10 +158,10 @@ def _breaks(pages: Categorical[Expectation], texts: np.ndarray) -> tuple[np.ndar
     case, within = spread(count)
     source = (np.cumsum(counts) - counts)[pages.number[case]] + within
     lines = [-1 if b.at is None else b.at for page in pages.values for b in page.breaks]
-    table = np.zeros(len(case), dtype=_BREAK)
-    table["case"], table["at"] = case, np.array(lines, dtype=np.int64)[source]
-    table["rule"], table["clause"], table["found"] = texts.reshape(-1, 3)[source].T
-    return table, np.cumsum(count) - count
+    rule, clause, found = texts.reshape(-1, 3)[source].T
+    at = np.array(lines, dtype=np.int64)[source]
+    cells = {"case": case, "rule": rule, "clause": clause, "at": at, "found": found}
+    return schema.table(schema.BUNDLE["breaks"], cells), np.cumsum(count) - count
 
 
 def _parameters(arguments: Mapping[str, Arguments]) -> np.ndarray:
@@ -179,10 +171,11 @@ def _parameters(arguments: Mapping[str, Arguments]) -> np.ndarray:
         for op, mine in enumerate(arguments.values())
         for name, kind in mine.kinds.items()
     ]
-    names = list(dict.fromkeys(name for _, name, _ in rows))
-    kind = [
-        ("op", named(list(arguments))),
-        ("name", named(names)),
-        ("kind", enum(dtypes.PARAMETER_KINDS)),
-    ]
-    return np.array([(op, names.index(name), number) for op, name, number in rows], dtype=kind)
+    names = Categorical.of([name for _, name, _ in rows])
+    ops, _, kinds = np.array(rows, dtype=object).reshape(-1, 3).T
+    return schema.table(
+        schema.BUNDLE["parameters"],
+        {"op": ops, "name": names.number, "kind": kinds},
+        op=named(list(arguments)),
+        name=named(names.values),
+    )

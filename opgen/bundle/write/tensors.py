@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opgen.bundle.format import dtypes
+from opgen.bundle.format import dtypes, schema
 from opgen.bundle.format.digest import DIGEST_TYPE
-from opgen.bundle.format.dtypes import BundleError, enum, named
+from opgen.bundle.format.dtypes import BundleError, named
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.format.tensorrow import NO_DATA
 from opgen.bundle.write.arguments import Arguments, Integers, integer_lists, integers
@@ -17,7 +17,6 @@ from opgen.calls.categorical import Categorical
 from opgen.calls.table import take
 from opgen.calls.vocabulary import vocabulary
 
-RANGE = np.dtype([("tensor", "<u4"), ("low", "<f8"), ("high", "<f8")])
 _INPUT, _OUTPUT = dtypes.ROLES["input"], dtypes.ROLES["output"]
 
 
@@ -113,30 +112,29 @@ def tensor_tables(
     role = np.where(described.written & (position == NO_DATA), _OUTPUT, _INPUT)
     none = np.zeros(len(more), dtype=np.int64)
     columns = {
-        "case": ("<u4", described.case, layout.case[~drawn]),
-        "name": (named(described.names), described.name, described.name[more]),
-        "role": (enum(dtypes.ROLES), role, layout.role[~drawn]),
-        "dtype": (enum(dtypes.DTYPES), described.dtype, layout.dtype[~drawn]),
-        "format": (enum(dtypes.FORMATS), described.format, described.format[more]),
-        "shape": ("<u4", shape, shape[more]),
-        "strides": ("<u4", strides, none),
-        "offset": ("<i8", described.offset, none),
-        "storage_shape": ("<u4", storage, none),
-        "elements": ("<i8", elements, layout.elements[~drawn]),
-        "position": ("<i8", position, layout.position[~drawn]),
+        "case": (described.case, layout.case[~drawn]),
+        "name": (described.name, described.name[more]),
+        "role": (role, layout.role[~drawn]),
+        "dtype": (described.dtype, layout.dtype[~drawn]),
+        "format": (described.format, described.format[more]),
+        "shape": (shape, shape[more]),
+        "strides": (strides, none),
+        "offset": (described.offset, none),
+        "storage_shape": (storage, none),
+        "elements": (elements, layout.elements[~drawn]),
+        "position": (position, layout.position[~drawn]),
     }
-    case = np.concatenate(columns["case"][1:])
+    case = np.concatenate(columns["case"])
     order = np.argsort(case, kind="stable")
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    kinds = [(name, kind) for name, (kind, _, _) in columns.items()]
-    table = np.zeros(len(order), dtype=[*kinds, ("digest", DIGEST_TYPE)])
-    for name, (_, calls, data) in columns.items():
-        table[name] = np.concatenate([calls, data])
+    cells = {name: np.concatenate(parts).take(order) for name, parts in columns.items()}
+    cells["digest"] = np.zeros(len(order), dtype=DIGEST_TYPE)
+    table = schema.table(schema.BUNDLE["tensors"], cells, name=named(described.names))
     row = np.empty(len(layout.case), dtype=np.int64)
     row[drawn], row[~drawn] = place[inputs], place[len(described.case) :]
     ranges = _ranges(described.limits, place)
-    return TensorTables(table.take(order), ranges, np.bincount(case, minlength=len(ids)), row)
+    return TensorTables(table, ranges, np.bincount(case, minlength=len(ids)), row)
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -153,10 +151,9 @@ def _ranges(limits: np.ndarray, place: np.ndarray) -> np.ndarray:
     """``/ranges``: where calls ask data to lie; ``place`` is each tensor's row in the table."""
     asked = np.flatnonzero(~np.isnan(limits[:, 0]))
     asked = asked[np.argsort(place[asked])]
-    table = np.empty(len(asked), dtype=RANGE)
-    table["tensor"] = place[asked]
-    table["low"], table["high"] = limits[asked].T
-    return table
+    low, high = limits[asked].T
+    cells = {"tensor": place[asked], "low": low, "high": high}
+    return schema.table(schema.BUNDLE["ranges"], cells)
 
 
 def _described(ids: Sequence[str], described: DescribedTensors, layout: Layout) -> np.ndarray:

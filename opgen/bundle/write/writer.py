@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
@@ -56,9 +57,9 @@ class Writer:
         self._claim = LockedOutput(self.path, layout.bytes, force)
         self._claim.refuse_unfinished(force, bundles=not keep)
         begun = resume and self._claim.holds_bundle
-        place = self._claim.fresh if begun else self._claim.partial
         try:
-            with write_errors(self.path):
+            with write_errors(self.path), ExitStack() as stack:
+                place = stack.enter_context(self._claim.fresh()) if begun else self._claim.partial
                 self._skeleton = container.begin(
                     place, "bundle", self.header, layout.blobs, keep=not begun
                 )
@@ -66,7 +67,6 @@ class Writer:
                 if begun:
                     self._describe(begun)
         except BaseException:
-            self._claim.fresh.unlink(missing_ok=True)
             if resume:
                 self._claim.leave()
             self.abort()
