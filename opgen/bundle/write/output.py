@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import re
@@ -64,50 +63,34 @@ def working_file(path: Path, anew: bool) -> int:
     another name: BundleError, unless it is to be made ``anew``. BundleError, too, while another
     process writes it.
     """
+    if path.is_symlink():
+        _drop(path, anew)
     while True:
+        fd, same = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), False
         try:
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
-        except FileExistsError:
-            fd = _left_behind(path, anew)
-        with suppress(FileNotFoundError):  # given its name, or removed, by its writer
-            if fd >= 0 and os.path.samestat(os.fstat(_locked(path, fd)), path.lstat()):
-                return fd
-        if fd >= 0:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             os.close(fd)
-
-
-def _locked(path: Path, fd: int) -> int:
-    """The descriptor, which no other process has locked now; BundleError where one has."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        raise BundleError(f"{path}: another process is writing it") from None
-    except OSError:  # a file system without locks
-        pass
-    return fd
-
-
-def _left_behind(path: Path, anew: bool) -> int:
-    """A descriptor of what has the name of a working file, if it is one; -1 where it is gone."""
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return -1
-    except OSError as error:
-        if error.errno != errno.ELOOP:
-            raise
-    else:
-        if os.fstat(_locked(path, fd)).st_nlink == 1 and _OURS.match(os.pread(fd, 64, 0)):
+            raise BundleError(f"{path}: another process is writing it") from None
+        except OSError:  # a file system without locks
+            pass
+        with suppress(FileNotFoundError):  # its writer may have named it by now, or removed it
+            same = os.path.samestat(os.fstat(fd), path.lstat())
+        if same and os.fstat(fd).st_nlink == 1 and _OURS.match(os.pread(fd, 64, 0)):
             return fd
         os.close(fd)
+        if same:
+            _drop(path, anew)
+
+
+def _drop(path: Path, anew: bool) -> None:
+    """Remove what is no working file, if one is to be made ``anew``; else BundleError."""
     if not anew:
         raise BundleError(
             f"{path}: is a link, or opgen did not make it, so opgen keeps it; move it away, or"
             " --force drops it"
         )
     path.unlink(missing_ok=True)
-    return -1
 
 
 def free_bytes(folder: Path) -> int:
