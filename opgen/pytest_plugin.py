@@ -3,10 +3,10 @@
 ``pytest --opgen-bundle suite.h5 --opgen-results results.h5`` judges a results file,
 ``--opgen-backend torch`` runs the cases first. Several bundles are judged one by one, each with the
 results that stand at the same place. A test fails where the verdict is failed, crashed or missing;
-lenient cases and known deviations are expected failures (failures under ``--opgen-strict``), as are
-those that ``--opgen-waivers FILE`` names; inconclusive and skipped ones are skipped, all with the
-reason. pytest exits 1 where the cases that ran prove nothing. Other tests run beside them only if a
-path is named.
+lenient, unusual and known deviating cases are expected failures (failures under
+``--opgen-strict``), as are those that ``--opgen-waivers FILE`` names; inconclusive and skipped ones
+are skipped, all with the reason. pytest exits 1 where the cases that ran prove nothing. Other tests
+run beside them only if a path is named.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="YAML file of verdicts that are accepted until a day",
     )
     group.addoption(
-        "--opgen-strict", action="store_true", help="lenient cases and known deviations fail"
+        "--opgen-strict",
+        action="store_true",
+        help="lenient, unusual and known deviating cases fail",
     )
 
 
@@ -235,7 +237,7 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         from opgen.comparison.diff_report import proves
-        from opgen.comparison.statuses import KNOWN, LENIENT, PASSED
+        from opgen.comparison.statuses import BAD, PASSED, STRICT
 
         report = self.parent.report()
         verdict = report[self.case]
@@ -246,7 +248,7 @@ class CaseItem(pytest.Item):
             pytest.xfail(f"waived, {on_one_line(report.waived[self.case])}: {said}")
         if report.fails(verdict, self.config.getoption("--opgen-strict")):
             raise CaseFailure(f"{on_one_line(self.case)}\n{said}")
-        if verdict.verdict in (LENIENT, KNOWN):
+        if verdict.verdict in STRICT - BAD:
             pytest.xfail(said)
         if verdict.verdict != PASSED:
             pytest.skip(said)

@@ -15,7 +15,9 @@ SHOWN = 20
 @file_argument("before", "BEFORE")
 @file_argument("after", "AFTER")
 @click.option(
-    "--strict", is_flag=True, help="Count lenient cases and known deviations as failures."
+    "--strict",
+    is_flag=True,
+    help="Let lenient, unusual and known deviating cases fail.",
 )
 @click.option(
     "--allow-removed",

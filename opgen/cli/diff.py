@@ -54,7 +54,9 @@ if TYPE_CHECKING:
     help="Whose status codes count; only both recognizes known deviations.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Count lenient cases and known deviations as failures."
+    "--strict",
+    is_flag=True,
+    help="Let lenient, unusual and known deviating cases fail.",
 )
 @click.option("--allow-empty", is_flag=True, help="Exit 0 if the bundle has no cases.")
 @all_option("List every failing case, not only the first few.")

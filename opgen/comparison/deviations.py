@@ -18,7 +18,7 @@ import numpy as np
 
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
-from opgen.calls.table import ScalarColumn, from_calls
+from opgen.calls.table import from_calls
 from opgen.comparison.elements import errors
 from opgen.golden import Kernel, kernel
 from opgen.numerics.arrays import Array
@@ -27,7 +27,7 @@ from opgen.numerics.formats import FORMATS, Format
 from opgen.numerics.rounding import binade, in_compute, kept_in, rounded
 from opgen.oracle import library
 from opgen.oracle.errata import Errata, Numeric
-from opgen.oracle.judgement import judge
+from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.catalog import catalog
 from opgen.spec.compute_dtype import compute_dtypes
 from opgen.spec.spec import Spec
@@ -53,15 +53,32 @@ class _Case:
     readings: tuple[str, ...]
 
     def inputs(self, compute: str) -> dict[str, Array | None]:
-        """float64 values with a leading axis of one; rounded to a dtype to compute in, if one is
-        given.
-        """
-        inputs: dict[str, Array | None] = {p.name: None for p in self.spec.inputs}
-        for name, values in self.view.inputs.items():
-            wide = values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)[None]
-            storage = self.view.call["args"][name]["dtype"]
-            inputs[name] = in_compute(wide, storage, compute) if compute in FORMATS else wide
-        return inputs
+        """What a kernel takes."""
+        return inputs_of(self.view, self.spec, compute)
+
+
+def inputs_of(case: CaseView, spec: Spec, compute: str) -> dict[str, Array | None]:
+    """The inputs of a case as a kernel takes them: float64 with a leading axis of one, None for a
+    null pointer; rounded to a dtype to compute in, if one is given.
+    """
+    inputs: dict[str, Array | None] = {p.name: None for p in spec.inputs}
+    for name, values in case.inputs.items():
+        wide = values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)[None]
+        storage = case.call["args"][name]["dtype"]
+        inputs[name] = in_compute(wide, storage, compute) if compute in FORMATS else wide
+    return inputs
+
+
+def by_page(bundle: Bundle, rows: Sequence[int]) -> Iterator[tuple[list[int], Judgement]]:
+    """The rows that one page judges, and what it says of them, page by page."""
+    pages: dict[str, tuple[Spec, list[int]]] = {}
+    for row in rows:
+        spec = catalog().by_page.get((bundle[row].op, bundle[row].product))
+        if spec is not None:
+            pages.setdefault(spec.name, (spec, []))[1].append(row)
+    for spec, own in pages.values():
+        table = from_calls(spec.api, spec.kinds, [bundle[row].asked for row in own])
+        yield own, judge(spec, table)
 
 
 def explained(
@@ -96,15 +113,9 @@ def _answered(
     bundle: Bundle, rows: Sequence[int], errata: Mapping[str, Errata] | None
 ) -> Iterator[tuple[list[int], library.LibraryAnswers]]:
     """The rows that one page judges, and what the library answers to them, page by page."""
-    pages: dict[str, tuple[Spec, list[int]]] = {}
-    for row in rows:
-        spec = catalog().by_page.get((bundle[row].op, bundle[row].product))
-        if spec is not None:
-            pages.setdefault(spec.name, (spec, []))[1].append(row)
-    for spec, own in pages.values():
-        table = from_calls(spec.api, spec.kinds, [bundle[row].asked for row in own])
-        known = None if errata is None else errata.get(spec.api)
-        answers = library.answers_to(judge(spec, table), known)
+    for own, judged in by_page(bundle, rows):
+        known = None if errata is None else errata.get(judged.spec.api)
+        answers = library.answers_to(judged, known)
         if answers is not None:
             yield own, answers
 
@@ -116,16 +127,8 @@ def _known(
     spec, table = answers.judgement.spec, answers.judgement.table
     applies = library.applies(answers)
     optional = compute_dtypes(spec, answers.view, len(table)).optional
-    scalars = [
-        p.name for p in spec.parameters.values() if isinstance(table.columns[p.name], ScalarColumn)
-    ]
-    values = {name: answers.view.get((name, "")) for name in (*scalars, *spec.scope.occurrences)}
-    for i in np.flatnonzero(applies.any(axis=0)).tolist():
-        names = {
-            name: int(np.broadcast_to(value.data, len(table))[i])
-            for name, value in values.items()
-            if np.broadcast_to(np.asarray(value.bound, dtype=bool), len(table))[i]
-        }
+    some = np.flatnonzero(applies.any(axis=0))
+    for i, names in zip(some.tolist(), answers.judgement.view.bindings(some), strict=True):
         entries = [
             entry for entry, here in zip(answers.page.numeric, applies[:, i], strict=True) if here
         ]

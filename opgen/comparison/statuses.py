@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from opgen.model import ANY_ERROR, CRASH, NOT_RUN, TIMEOUT, Code, Truth, admits, written
 
 PASSED, FAILED, CRASHED, MISSING = "passed", "failed", "crashed", "missing"
-LENIENT, KNOWN, INCONCLUSIVE, SKIPPED = "lenient", "known deviation", "inconclusive", "skipped"
-VERDICTS = (FAILED, CRASHED, MISSING, LENIENT, KNOWN, INCONCLUSIVE, SKIPPED, PASSED)
+LENIENT, KNOWN, UNUSUAL = "lenient", "known deviation", "unusual"
+INCONCLUSIVE, SKIPPED = "inconclusive", "skipped"
+VERDICTS = (FAILED, CRASHED, MISSING, LENIENT, KNOWN, UNUSUAL, INCONCLUSIVE, SKIPPED, PASSED)
 """In the order in which people want to read them."""
 BAD = frozenset({FAILED, CRASHED, MISSING})
-STRICT = BAD | {LENIENT, KNOWN}
+STRICT = BAD | {LENIENT, KNOWN, UNUSUAL}
 """Verdicts that make ``opgen diff`` exit 1; those of :data:`STRICT` under ``--strict``."""
 UNPROVED = "nothing proved: no case passed on evidence"
 """What a comparison says that must not be green. Evidence is a judged element, or a status that a

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
 from opgen.calls.ids import select_ids
-from opgen.comparison import deviations, explain, unwritten
+from opgen.comparison import deviations, explain, unusual, unwritten
 from opgen.comparison.alignment import AlignedResults, align, goldens_of
 from opgen.comparison.comparing import Comparison
 from opgen.comparison.diff_report import DiffReport
@@ -26,6 +26,7 @@ from opgen.comparison.statuses import (
     KNOWN,
     PASSED,
     STRICT,
+    UNUSUAL,
 )
 from opgen.comparison.traits import shared_traits
 from opgen.model import TRUTHS, Truth, Verdict
@@ -96,6 +97,7 @@ class _Judge:
         given = self.given
         verdicts = {row: self._verdict(row) for row in given.rows}
         verdicts |= self._deviations(verdicts)
+        verdicts |= self._unusual(verdicts)
         asked = given.asked
         report = DiffReport(
             list(verdicts.values()),
@@ -189,6 +191,19 @@ class _Judge:
             facts = {**verdict.metrics, "causes": entries}
             known[row] = Verdict(verdict.case, KNOWN, f"{reason} ({verdict.detail})", facts)
         return known
+
+    def _unusual(self, verdicts: Mapping[int, Verdict]) -> dict[int, Verdict]:
+        """The cases that pass although an error is larger than rounding is likely to make it."""
+        passed = [row for row, verdict in verdicts.items() if verdict.verdict == PASSED]
+        return {
+            row: Verdict(
+                verdicts[row].case,
+                UNUSUAL,
+                reason,
+                {**verdicts[row].metrics, "causes": [unusual.CAUSE]},
+            )
+            for row, reason in unusual.unusual(self.given, passed)
+        }
 
     def _returned(self, row: int) -> dict[str, deviations.Output]:
         given = self.given

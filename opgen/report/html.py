@@ -16,14 +16,14 @@ from opgen.bundle.results.reader import ResultsFile
 from opgen.comparison.diff_report import DiffReport, largest_ratio
 from opgen.comparison.explain import call_line, compared
 from opgen.comparison.standards import CRITERIA
-from opgen.comparison.statuses import BAD, KNOWN, LENIENT, UNPROVED, VERDICTS
+from opgen.comparison.statuses import BAD, KNOWN, LENIENT, UNPROVED, UNUSUAL, VERDICTS
 from opgen.model import Verdict
 from opgen.report import maps
 from opgen.report.text import varied
 
 MAPS = 24
 """Failing cases that get a picture."""
-ACCEPTED = {LENIENT: "Lenient", KNOWN: "Known deviations"}
+ACCEPTED = {LENIENT: "Lenient", KNOWN: "Known deviations", UNUSUAL: "Unusual"}
 
 
 def text(report: DiffReport, strict: bool = False) -> str:

@@ -24,6 +24,7 @@ from opgen.comparison.statuses import (
     PASSED,
     STRICT,
     UNPROVED,
+    UNUSUAL,
     VERDICTS,
 )
 from opgen.model import Verdict
@@ -35,7 +36,13 @@ GROUPS = 3
 FINDINGS = 6
 """Groups of each kind, and findings, that are told."""
 _SHORT = {KNOWN: "known"}
-STYLES = {**dict.fromkeys(BAD, "bold red"), LENIENT: "yellow", KNOWN: "yellow", PASSED: "green"}
+ODD = {"lenient": LENIENT, "known": KNOWN, "unusual": UNUSUAL}
+"""What makes no comparison fail but a strict one, by the word that begins its lines."""
+STYLES = {
+    **dict.fromkeys(BAD, "bold red"),
+    **dict.fromkeys(ODD.values(), "yellow"),
+    PASSED: "green",
+}
 
 
 def render(
@@ -82,10 +89,10 @@ def _waived(report: DiffReport, shown: int | None) -> Iterator[Text]:
 
 
 def _groups(report: DiffReport) -> Iterator[Text]:
-    """The largest groups of cases with a cause in common: of failures, of known deviations, of
-    lenient cases.
+    """The largest groups of cases with a cause in common: of failures, and of each kind that is
+    odd.
     """
-    for name, verdicts in (("shared", BAD), ("lenient", {LENIENT}), ("known", {KNOWN})):
+    for name, verdicts in [("shared", BAD), *((name, {verdict}) for name, verdict in ODD.items())]:
         style = "bold" if verdicts is BAD else "yellow"
         for group in [group for group in report.groups if group.verdict in verdicts][:GROUPS]:
             yield Text.from_markup(f"[{style}]{name:7}[/] {literal(group)}")

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.calls import bigint, layout
+from opgen.calls.factorize import factorize_rows
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Asked, FixedView, Reference
@@ -42,6 +43,27 @@ class TableView(FixedView):
                 value = Value(value.data, True)
             self.known[reference] = value
         return value
+
+    def bindings(self, rows: np.ndarray) -> list[dict[str, int]]:
+        """The numbers that some rows bind, as kernels take them: scalars, letters of shapes, slots
+        of arrays.
+        """
+        scalars = [
+            name for name, column in self.table.columns.items() if isinstance(column, ScalarColumn)
+        ]
+        names = np.array([*scalars, *self.spec.scope.occurrences], dtype=object)
+        values, everywhere = [self.get((name, "")) for name in names], np.ones(len(rows), bool)
+        numbers = np.array([value.data[rows] for value in values]).astype(np.int64).T
+        bound = np.array(
+            [everywhere if value.bound is True else value.bound[rows] for value in values]
+        ).T
+        bindings: list[dict[str, int]] = [{}] * len(rows)
+        alike, first = factorize_rows(bound)
+        for number, there in enumerate(bound[first]):
+            some, mine = names[there].tolist(), np.flatnonzero(alike == number)
+            for row, items in zip(mine.tolist(), numbers[mine][:, there].tolist(), strict=True):
+                bindings[row] = dict(zip(some, items, strict=False))
+        return bindings
 
     def read(self, reference: Reference) -> Value:
         name, what = reference

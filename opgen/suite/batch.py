@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from opgen.calls.case_table import CaseTable
-from opgen.calls.factorize import factorize, factorize_rows, true_columns
+from opgen.calls.factorize import factorize, true_columns
 from opgen.calls.layout import elements
-from opgen.calls.table import ScalarColumn
 from opgen.model import TensorDesc
 from opgen.oracle.judgement import Judgement
 from opgen.spec.compute_dtype import ComputeDtypes
@@ -106,7 +105,7 @@ def batches(
         [{name: desc for name, desc in descs.items() if desc is not None} for descs in described],
         size.tolist(),
         true_columns({p.name: there[p.name] for p in spec.inputs}),
-        _names(judged, calls),
+        judged.view.bindings(calls),
         true_columns({name: asked[calls] for name, asked in wanted.items()}),
         *[column[calls].tolist() for column in compute],
         [recipe[i] for i in first.tolist()],
@@ -148,26 +147,3 @@ def _digest(given: Mapping[str, ArrayLike]) -> str:
         return ""
     parts = [name.encode() + np.asarray(values).tobytes() for name, values in sorted(given.items())]
     return hashlib.blake2b(b"\0".join(parts)).hexdigest()
-
-
-def _names(judged: Judgement, rows: np.ndarray) -> list[dict[str, int]]:
-    """The bound names of each row."""
-    scalars = [
-        name for name, column in judged.table.columns.items() if isinstance(column, ScalarColumn)
-    ]
-    names = np.array([*scalars, *judged.spec.scope.occurrences], dtype=object)
-    values, everywhere = (
-        [judged.view.get((name, "")) for name in names],
-        np.ones(len(rows), dtype=bool),
-    )
-    numbers = np.array([value.data[rows] for value in values]).astype(np.int64).T
-    bound = np.array(
-        [everywhere if value.bound is True else value.bound[rows] for value in values]
-    ).T
-    bindings: list[dict[str, int]] = [{}] * len(rows)
-    alike, first = factorize_rows(bound)
-    for number, there in enumerate(bound[first]):
-        some, mine = names[there].tolist(), np.flatnonzero(alike == number)
-        for row, items in zip(mine.tolist(), numbers[mine][:, there].tolist(), strict=True):
-            bindings[row] = dict(zip(some, items, strict=False))
-    return bindings

@@ -326,6 +326,11 @@ MUTANTS = (
         store=lambda v, dtype, through: store(np.conj(v), dtype, through),
     ),
     Mutant(
+        "scaled_1_001",
+        "results are 1.001 times as large",
+        kernel=on_gradient(lambda given: given.gradient * 1.001),
+    ),
+    Mutant(
         "not_reproducible",
         "a race loses one element of the gradient, a different one in every run",
         kernel=on_gradient(with_race),
