@@ -482,6 +482,29 @@ def test_an_operator_that_no_library_has_is_skipped_and_named(
     )
 
 
+def test_of_many_operators_those_that_are_there_are_run_and_the_others_named(
+    libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, folder = tmp_path / "all.h5", tmp_path / "one operator"
+    pages = [(spec, plan_for(spec.op)) for spec in catalog().specs]
+    write(plan_suite(pages, "smoke", ["ascend910b"]), path, {"seed": 0})
+    folder.mkdir()
+    for name in ("libascendcl.so", "libnnopbase.so"):
+        (folder / name).symlink_to(libraries / name)
+    loopback.build(folder, "libopapi.so", ["executor.c", "numbers.c", "reflection_pad2d.c"])
+    monkeypatch.setenv("OPGEN_OPAPI", str(folder))
+    monkeypatch.setenv("LOOPBACK_SOC", SOCS["ascend910b"])
+    results = tmp_path / "r.h5"
+    command = ["run", str(path), "--backend", "aclnn", "-o", str(results)]
+    shown = CliRunner().invoke(main, command)
+    assert shown.exit_code == 0
+    with opgen.open(path) as bundle, opgen.Results.open(results) as answers:
+        ops = {case.op for case in bundle}
+        skipped = {bundle[each.id].op for each in answers if each.status == "skipped"}
+    assert PAD in ops and skipped == ops - {PAD} and len(skipped) > 3
+    assert all(f"skipped: no library has {op}GetWorkspaceSize" in shown.stderr for op in skipped)
+
+
 # what is not there --------------------------------------------------------------------------------
 def absent(bundle: Bundle, tmp_path: Path, device: str = "npu:0") -> str:
     backend, cases = aclnn.AclnnBackend(device=device, timeout=5), chosen(bundle, PAD, most=1)

@@ -47,22 +47,17 @@ def compiler(*names: str) -> str:
 @cache
 def libraries() -> Path:
     """The folder of the libraries, compiled once in a run of the tests."""
-    cc, folder = compiler(), Path(tempfile.mkdtemp(prefix="opgen-loopback-"))
+    compiler()
+    folder = Path(tempfile.mkdtemp(prefix="opgen-loopback-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, sources in LIBRARIES.items():
-        options = [
-            "-std=c11",
-            "-O1",
-            "-fPIC",
-            "-shared",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-D_GNU_SOURCE",
-            "-o",
-            str(folder / name),
-        ]
-        subprocess.run(
-            [cc, *options, *(str(HERE / source) for source in sources), "-lm"], check=True
-        )
+        build(folder, name, sources)
     return folder
+
+
+def build(folder: Path, name: str, sources: list[str]) -> None:
+    """Compile one library."""
+    options = ["-std=c11", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+    files = [str(HERE / source) for source in sources]
+    output = ["-D_GNU_SOURCE", "-o", str(folder / name)]
+    subprocess.run([compiler(), *options, *output, *files, "-lm"], check=True)
