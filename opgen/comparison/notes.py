@@ -46,8 +46,11 @@ def notes(given: Comparison, verdicts: Mapping[int, Verdict]) -> Iterator[str]:
 
 
 def _of_files(given: Comparison) -> Iterator[str]:
-    if note := given.answers.file.header.get("note"):
+    header = given.answers.file.header
+    if note := header.get("note"):
         yield str(note)
+    if not header.get("device"):
+        yield "the results name no device"
     if shard := given.bundle.header.get("shard"):
         yield f"the bundle is shard {shard} of a suite"
     if len(given.rows) < len(given.bundle):

@@ -33,6 +33,7 @@ def test_a_golden_of_nan_does_not_excuse_an_element_that_was_never_written(
         with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
             results.add("nan", 0, {"gradInput": golden.astype(np.float32)}, unwritten=unwritten)
         report = opgen.diff(bundle, tmp_path / "r.h5")
+    assert "the results name no device" in report.notes
     assert report["nan"].verdict == verdict
     assert told in (report["nan"].detail if verdict == "failed" else "".join(report.notes))
     counts = report["nan"].metrics["outputs"]["gradInput"]["unwritten"]
