@@ -6,7 +6,16 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 Verb: TypeAlias = Literal[
-    "covers", "limits", "lists", "breaks", "orders", "nearest_valid", "handwritten", "note"
+    "covers",
+    "computes",
+    "limits",
+    "lists",
+    "exempts",
+    "breaks",
+    "orders",
+    "nearest_valid",
+    "handwritten",
+    "note",
 ]
 
 
@@ -14,9 +23,9 @@ class Purpose(NamedTuple):
     """One thing that a call is for.
 
     ``rules`` are those that it breaks, the one aimed at first, then its side violations; the
-    two whose order it tells; the one at whose limit it stands, or of whose list it has a member.
-    ``name`` is that of a handwritten call, ``codes`` are those of two rules, ``note`` is what more
-    there is to say.
+    two whose order it tells; the one at whose limit it stands, of whose list it has a member, or
+    that forbids the same elsewhere. ``name`` is that of a handwritten call, ``codes`` are those of
+    two rules, ``note`` is what more there is to say.
     """
 
     verb: Verb
@@ -30,10 +39,14 @@ class Purpose(NamedTuple):
         match self.verb:
             case "covers" | "note":
                 return self.note
+            case "computes":
+                return f"shows a rounding to {self.note}"
             case "limits":
                 return f"at the limit of {first}"
             case "lists":
                 return f"one of what {first} lists"
+            case "exempts":
+                return f"does what {first} forbids elsewhere"
             case "breaks":
                 return f"breaks {first}" + (f" with {', '.join(others)}" if others else "")
             case "orders":

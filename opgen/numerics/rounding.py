@@ -60,14 +60,19 @@ def in_compute(values: Array, storage: str, to: str) -> Array:
 
     Those of DOUBLE and complex dtypes are computed with as they are.
     """
-    held, form = DTYPES[storage].part, format_of(to)
-    if (
-        DTYPES[storage].complex
-        or held.name == "DOUBLE"
-        or (form.digits >= held.digits and form.low <= held.low and form.high >= held.high)
-    ):
-        return values
-    return rounded(values, to)
+    part = DTYPES[storage].part.name
+    exact = DTYPES[storage].complex or part == "DOUBLE" or holds(to, part)
+    return values if exact else rounded(values, to)
+
+
+def holds(to: str, other: str) -> bool:
+    """Whether every value of another format is one of this.
+
+    >>> holds("HFLOAT32", "FLOAT16"), holds("FLOAT16", "BFLOAT16")
+    (True, False)
+    """
+    form, held = format_of(to), format_of(other)
+    return form.digits >= held.digits and form.low <= held.low and form.high >= held.high
 
 
 def kept_in(compute: str, output: str) -> str | None:

@@ -16,8 +16,8 @@ from opgen.calls.table import CallTable, concatenate
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation, of_a_check
 from opgen.spec.language.term import Reference
-from opgen.spec.rules import Rule
-from opgen.spec.spec import Spec
+from opgen.spec.rules import Rule, true_where
+from opgen.spec.spec import Parameter, Spec
 from opgen.spec.table_view import TableView
 
 ORDER: tuple[Bucket, ...] = (
@@ -65,6 +65,11 @@ class Judgement:
     def valid(self) -> np.ndarray:
         """(rows,) bool: breaks nothing."""
         return np.asarray(~self.broken.any(axis=0))
+
+    def asked_for(self, output: Parameter) -> np.ndarray:
+        """(rows,) bool: where the mask of an output is set and its pointer is not null."""
+        null = self.view.get((output.name, "null")).data
+        return np.asarray(~null & true_where(output.mask, self.view, len(self.table)))
 
     @cached_property
     def admissible(self) -> np.ndarray:

@@ -23,12 +23,12 @@ from opgen.comparison import statuses
 from opgen.comparison.first_phase import admissible
 from opgen.comparison.verdicts import diff
 from opgen.model import CRASH, Verdict
-from opgen.quality.mutants import ALL
+from opgen.quality.mutants import ALL, modes
 from opgen.quality.mutants.bundle_cases import PageCases, cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, WrongChecker, stricter, vacuous
 from opgen.quality.mutants.device import answer
 from opgen.quality.mutants.mutant import NOTHING, DeviceBatch, Mutant, Outputs
-from opgen.suite.enumeration.reasons import unreachable
+from opgen.suite.enumeration.reasons import never, unreachable
 
 CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED = "caught", "noticed", "masked", "impossible", "missed"
 OUTCOMES = (CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED)
@@ -72,12 +72,12 @@ class MutantResult:
     def catching(self) -> list[str]:
         """The cases that catch it, or one of its members, once each."""
         of_members = [case for member in self.members for case in member.cases]
-        return list(dict.fromkeys([*self.cases, *of_members]))
+        return list(dict.fromkeys(of_members or self.cases))
 
     @property
     def differs(self) -> int:
         """Answers that are not those of a correct device, of its members together."""
-        return len(self.differing) + sum(member.differs for member in self.members)
+        return sum(member.differs for member in self.members) or len(self.differing)
 
     def counts(self) -> dict[str, int]:
         """Outcome -> members, without those that do not occur."""
@@ -171,6 +171,7 @@ def _kernels(
         for cases in pages
         if mutant.applies(cases.spec)
     }
+    answered: set[tuple[str, str, int]] = set()
     with TemporaryDirectory(prefix="opgen-mutants-") as folder:
         with ExitStack() as stack:
             control, *files = [
@@ -189,6 +190,9 @@ def _kernels(
                     for i, case in enumerate(work.batch.ids):
                         control.add(case, unanswered.pop(case), _of_case(right, i), 0)
                     for mutant, file, result in mine:
+                        if mutant.compute and modes.allowed(work, mutant.compute):
+                            continue
+                        answered.add((mutant.name, cases.spec.name, work.mode))
                         result.differing += _add_differing(work, mutant, right, file)
                     progress(len(work.batch.ids))
                 for case, status in unanswered.items():
@@ -200,6 +204,16 @@ def _kernels(
             for verdict in diff(bundle, file.path, cases=list(by_case)) if by_case else ():
                 by_case[verdict.case].note(verdict)
         failing = [verdict.case for verdict in diff(bundle, control.path).bad()]
+    for mutant in mutants:
+        for cases in pages if mutant.compute else ():
+            if cases.spec.modes:
+                whole = results[mutant.name, cases.spec.op]
+                own = {
+                    mode
+                    for name, page, mode in answered
+                    if (name, page) == (mutant.name, cases.spec.name)
+                }
+                whole.members += _by_mode(whole, cases, own)
     for result in results.values():
         result.why = "" if result.cases else _why(result)
     return list(results.values()), failing
@@ -225,7 +239,41 @@ def _of_case(outputs: Outputs, i: int) -> Outputs:
     return {name: array[i] for name, array in outputs.items()}
 
 
+def _by_mode(whole: MutantResult, cases: PageCases, answered: set[int]) -> Iterator[MutantResult]:
+    """A result for each row of a page's table of modes; ``answered`` are those in which the mutant
+    does what the page does not allow.
+    """
+    spec = cases.spec
+    for mode in (*range(len(spec.modes)), -1):
+        of_row = cases.modes == mode
+        ids = {cases.ids[row] for row in np.flatnonzero(of_row)}
+        result = MutantResult(
+            f"{whole.mutant}/{modes.row_name(spec, mode)}",
+            whole.wrong,
+            whole.op,
+            *(
+                [case for case in some if case in ids]
+                for some in (whole.cases, whole.noticed, whole.differing)
+            ),
+        )
+        if mode in answered:
+            result.why = "" if result.cases else _why(result)
+        elif (of_row & cases.judged.valid).any():
+            result.why, result.excuse = "the page allows it, or no value changes", IMPOSSIBLE
+        elif mode >= 0 and all(
+            never(spec.modes[mode].when, spec, product) for product in spec.judges
+        ):
+            result.why, result.excuse = "it speaks of products that another page judges", IMPOSSIBLE
+        elif of_row.any():
+            result.why, result.excuse = "every call of this mode breaks a rule", MASKED
+        else:
+            result.why = "no case has this mode"
+        yield result
+
+
 def _why(result: MutantResult) -> str:
+    if result.members:
+        return ", ".join(f"{count} {outcome}" for outcome, count in result.counts().items())
     if result.noticed:
         return f"{len(result.noticed)} cases differ, and fail under --strict alone"
     if result.differing:
@@ -242,7 +290,7 @@ def _family(bundle: Bundle, pages: Sequence[PageCases], family: Family) -> list[
             whole = by_op.setdefault(op, MutantResult(family.name, family.wrong, op))
             whole.members.append(_checker(bundle, cases, checker))
     for whole in by_op.values():
-        whole.why = ", ".join(f"{count} {outcome}" for outcome, count in whole.counts().items())
+        whole.why = _why(whole)
     return list(by_op.values())
 
 

@@ -22,13 +22,18 @@ class ComputeDtypes(NamedTuple):
 
 
 def compute_dtypes(spec: Spec, view: View, rows: int) -> ComputeDtypes:
-    """The first mode of the page that holds, else what the first tensor is stored in."""
+    """What the mode that applies says; without one, what the first tensor is stored in."""
     first = view.get((spec.inputs[0].name, "dtype"))
-    result = ComputeDtypes(
-        np.array(vocabulary().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)],
-        np.zeros(rows, dtype=bool),
-    )
-    for mode in reversed(spec.modes):
-        here = true_where(mode.when, view, rows)
-        result.dtype[here], result.optional[here] = mode.dtype, mode.optional
-    return result
+    stored = np.array(vocabulary().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)]
+    number = modes_of(spec, view, rows)
+    dtypes = np.array([*(mode.dtype for mode in spec.modes), None], dtype=object)[number]
+    optional = np.array([*(mode.optional for mode in spec.modes), False])[number]
+    return ComputeDtypes(np.where(number < 0, stored, dtypes), optional)
+
+
+def modes_of(spec: Spec, view: View, rows: int) -> np.ndarray:
+    """(rows,) int: the position of the first mode of the page that holds, -1 where none does."""
+    number = np.full(rows, -1)
+    for i, mode in reversed(list(enumerate(spec.modes))):
+        number[true_where(mode.when, view, rows)] = i
+    return number

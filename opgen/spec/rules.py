@@ -8,7 +8,7 @@ write some (:mod:`opgen.spec.parameter_keys`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 
@@ -40,6 +40,15 @@ class Guard:
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it applies and everything it names is bound."""
         return self._where(lambda held: np.asarray(held.bound), view, rows)
+
+    @property
+    def unconditional(self) -> Guard:
+        """The same relation, asked for everywhere."""
+        return replace(self, when=None)
+
+    def exempts(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where its relation does not hold, and does not have to."""
+        return np.asarray(self.unconditional.broken(view, rows) & ~self.broken(view, rows))
 
     def allows(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where its relation holds, unless its condition is known not to; one that

@@ -17,7 +17,6 @@ from opgen.model import LibraryAnswer
 from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers, answers_to
 from opgen.spec.compute_dtype import ComputeDtypes, compute_dtypes
-from opgen.spec.rules import true_where
 from opgen.suite.batch import Given
 from opgen.suite.computable import computable, holdable, single, sized
 from opgen.suite.inconclusive import why_inconclusive
@@ -49,7 +48,8 @@ def label(
     recipe draws; a call of more than ``most`` elements has no data.
     """
     answers = answers_to(judged)
-    wanted, compute = _wanted(judged), compute_dtypes(judged.spec, judged.view, len(judged.table))
+    wanted = {output.name: judged.asked_for(output) for output in judged.spec.outputs}
+    compute = compute_dtypes(judged.spec, judged.view, len(judged.table))
     data, without = _with_data(judged, answers, cases, wanted, most)
     library: Categorical[LibraryAnswer | None] = (
         Categorical.constant(None, len(judged.table)) if answers is None else answers.answers()
@@ -110,12 +110,3 @@ def _whole(judged: Judgement, arrays: Mapping[str, object], call: int) -> bool:
     """Whether every input of a call has values of its own, so that nothing is drawn."""
     null = {p.name: judged.view.get((p.name, "null")).data for p in judged.spec.inputs}
     return bool(arrays) and all(name in arrays or here[call] for name, here in null.items())
-
-
-def _wanted(judged: Judgement) -> dict[str, np.ndarray]:
-    """Output -> (rows,) bool: where its mask is set and its pointer is not null."""
-    view, rows = judged.view, len(judged.table)
-    return {
-        p.name: ~view.get((p.name, "null")).data & true_where(p.mask, view, rows)
-        for p in judged.spec.outputs
-    }

@@ -28,7 +28,12 @@ from opgen.oracle.library import answers_to
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch, Given, batches
 from opgen.suite.budget import affordable
-from opgen.suite.enumeration.enumerator import Enumeration, EnumerationReport, enumerate_calls
+from opgen.suite.enumeration.enumerator import (
+    RANDOM_STATE,
+    Enumeration,
+    EnumerationReport,
+    enumerate_calls,
+)
 from opgen.suite.enumeration.handwritten import with_handwritten
 from opgen.suite.identity import Identity, identity
 from opgen.suite.labelling import label
@@ -107,12 +112,13 @@ def plan_suite(
     patterns: Sequence[str] = (),
     given: Sequence[Call] = (),
     each: Each = map,
+    random_state: int = RANDOM_STATE,
 ) -> Suite:
     """The suite of a tier for some pages: enumerated calls, then handwritten ones; only
     ``products`` and ids that match.
 
     ``given`` calls exist already: what they cover is not made again. ``each`` does the work of
-    every page.
+    every page. ``random_state`` breaks ties between calls.
     """
     asked = [
         (spec, plan)
@@ -122,7 +128,7 @@ def plan_suite(
     longest_first = sorted(asked, key=lambda page: -len(page[0].rules))
 
     def of_page(page: tuple[Spec, Plan]) -> Suite:
-        return _planned(*page, tier, products, patterns, given)
+        return _planned(*page, tier, products, patterns, given, random_state)
 
     made = each(of_page, longest_first)
     part = dict(zip([spec.name for spec, _ in longest_first], made, strict=True))
@@ -138,9 +144,10 @@ def _planned(
     products: Sequence[str],
     patterns: Sequence[str],
     given: Sequence[Call],
+    random_state: int,
 ) -> Suite:
     """The cases of one page that are asked for."""
-    calls = with_handwritten(enumerate_calls(spec, plan, tier, given), plan, tier)
+    calls = with_handwritten(enumerate_calls(spec, plan, tier, given, random_state), plan, tier)
     ids = case_ids(calls.judged, calls.kind, calls.purposes, calls.recipe, calls.given)
     cases, report = _one_per_id(calls, ids), calls.report
     keep = affordable(cases, plan.tiers[tier])

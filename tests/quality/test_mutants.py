@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -51,6 +52,13 @@ OPERATORS = (
     "group_norm_backward",
     "reflection_pad2d_backward",
 )
+STATES = (1, 2, 3, 4, 5) if os.environ.get("OPGEN_SLOW") == "1" else (1,)
+"""States that break ties between calls; each takes half a minute."""
+TOO_LARGE_FOR_SMOKE = {
+    (op, "third_tile_unwritten")
+    for op in ("avg_pool2d", "avg_pool3d", "reflection_pad1d", "reflection_pad2d")
+}
+"""Outputs of more than 4096 elements are left to the tier standard."""
 MANUAL = Path(opgen.__file__).parent / "quality" / "MUTANTS.md"
 
 
@@ -98,6 +106,84 @@ def test_standard_catches_every_one(op: str, folder: Path) -> None:
         (result.mutant, result.why) for result in found.results if result.outcome == MISSED
     ] == []
     assert found.percent == 100
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_smoke_catches_every_kernel_however_ties_are_broken(state: int, tmp_path: Path) -> None:
+    pages, tier = Request().pages()
+    suite = plan_suite(pages, tier, random_state=state)
+    engine.write(suite, tmp_path / "suite.h5", header(Request(), suite, 0))
+    with opgen.open(tmp_path / "suite.h5") as bundle:
+        found = score(bundle, KERNELS)
+    assert found.control == []
+    missed = {(result.op.removesuffix("_backward"), result.mutant) for result in found.missed()}
+    assert missed == TOO_LARGE_FOR_SMOKE
+
+
+def test_every_row_of_a_table_of_modes_is_told_from_every_other_dtype(
+    kept: MutationScore,
+) -> None:
+    caught: dict[str, set[str]] = {}
+    for result in kept.results:
+        if result.mutant.startswith("computes_"):
+            assert result.outcome == CAUGHT, result.why
+            assert all(member.outcome != MISSED for member in result.members)
+            for member in result.members:
+                if member.outcome == CAUGHT:
+                    name, _, row = member.mutant.partition("/")
+                    caught.setdefault(f"{result.op} {row}", set()).add(name[len("computes_") :])
+    others = {"float", "hfloat32", "float16", "bfloat16"}
+    convolution, pool = "convolution_backward", "avg_pool2d_backward"
+    assert caught == {
+        f"{pool} mode 1 (line 62): FLOAT16": others - {"float16"},
+        f"{pool} mode 3 (line 61): FLOAT16": {"bfloat16"},  # optional, as are the next
+        f"{pool} mode 4 (line 61): HFLOAT32": {"float16", "bfloat16"},
+        f"{pool} as stored": others - {"float"},
+        f"{convolution} mode 1 (line 70): FLOAT16": others - {"float16"},
+        f"{convolution} mode 3 (line 69): HFLOAT32": others - {"hfloat32"},
+        f"{convolution} mode 4 (line 65): FLOAT": others - {"float"},
+        f"{convolution} mode 1 (line 34): FLOAT16": others - {"float16"},
+        f"{convolution} mode 3 (line 33): FLOAT16": others - {"float16"},
+        f"{convolution} mode 4 (line 33): FLOAT16": {"bfloat16"},  # optional
+        f"{convolution} as stored": {"float16", "bfloat16"},  # FLOAT16 and BFLOAT16 only
+    }
+
+
+def test_a_suite_without_a_mode_misses_what_computes_it_wrong(folder: Path) -> None:
+    request = Request(OPERATORS[:1], patterns=("*-fp16*",))
+    with opgen.open(written(folder / "half.h5", request)) as bundle:
+        (result,) = score(bundle, [find("computes_bfloat16")]).results
+    rows = {member.mutant.partition("/")[2]: member for member in result.members}
+    assert result.outcome == MISSED
+    assert rows["as stored"].outcome == CAUGHT
+    assert rows["mode 4 (line 61): HFLOAT32"].why == "no case has this mode"
+
+
+def test_an_optional_mode_shows_which_dtype_was_used(smoke: Bundle) -> None:
+    """A device that keeps its inputs stays far below the bound of a case that shows the mode."""
+    told = set()
+    for cases in cases_by_page(smoke):
+        for work in device_batches(smoke, cases):
+            shows = ["shows a rounding" in smoke[case].intent for case in work.batch.ids]
+            if not (work.batch.optional and any(shows)):
+                continue
+            kept_, rounded_ = (
+                answer(work, replace(NOTHING, compute=dtype))
+                for dtype in (work.args["gradOutput"].dtype, work.batch.compute)
+            )
+            for i, case in enumerate(work.batch.ids):
+                if shows[i]:
+                    golden = smoke[case].golden["gradInput"]
+                    away = [np.abs(each["gradInput"][i] - golden) for each in (kept_, rounded_)]
+                    largest = [np.nan_to_num(one, nan=0, posinf=1e30).max() for one in away]
+                    assert largest[1] > 100 * largest[0], case
+                    told.add((work.spec.name, work.mode))
+    assert told == {
+        ("avg_pool2d_backward", 1),
+        ("avg_pool2d_backward", 2),
+        ("avg_pool2d_backward", 3),
+        ("convolution_backward.atlas", 3),
+    }
 
 
 def test_every_outcome_is_accounted_for(kept: MutationScore) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import FileError, Problem
-from opgen.quality.mutants import arithmetic, geometry, memory
+from opgen.quality.mutants import arithmetic, geometry, memory, modes
 from opgen.quality.mutants.checkers import FAMILIES, Family
 from opgen.quality.mutants.mutant import NOTHING, Mutant
 from opgen.spec.spec import Spec
@@ -28,7 +28,12 @@ __all__ = [
     "names",
 ]
 
-KERNELS: tuple[Mutant, ...] = (*geometry.MUTANTS, *arithmetic.MUTANTS, *memory.MUTANTS)
+KERNELS: tuple[Mutant, ...] = (
+    *geometry.MUTANTS,
+    *arithmetic.MUTANTS,
+    *modes.MUTANTS,
+    *memory.MUTANTS,
+)
 """Every wrong kernel, in the order in which people read them."""
 ALL: tuple[Mutant | Family, ...] = (*KERNELS, *FAMILIES)
 

@@ -18,6 +18,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.mutants.mutant import DeviceBatch
 from opgen.spec.catalog import catalog
+from opgen.spec.compute_dtype import modes_of
 from opgen.spec.spec import Spec
 from opgen.suite.planning.plan_check import shipped_plan
 from opgen.suite.suite import call_suite
@@ -46,6 +47,11 @@ class PageCases:
     def statuses(self) -> dict[str, int]:
         """Id -> what a correct device answers."""
         return dict(zip(self.ids, self.status(self.judged.broken).tolist(), strict=True))
+
+    @cached_property
+    def modes(self) -> np.ndarray:
+        """(rows,) int: the position of the page's mode that applies to each call, -1 for none."""
+        return modes_of(self.spec, self.judged.view, len(self))
 
     def on(self, product: str) -> PageCases:
         """The same calls on another product."""
@@ -103,4 +109,5 @@ def device_batches(
                 name: np.stack([bundle[id].storage[name] for id in batch.ids])
                 for name in batch.inputs
             }
-            yield DeviceBatch(cases.spec, batch, calls[batch.ids[0]].args, storage, batch.gradient)
+            args, mode = calls[batch.ids[0]].args, cases.modes[rows[batch.rows[0]]]
+            yield DeviceBatch(cases.spec, batch, args, storage, batch.gradient, int(mode))

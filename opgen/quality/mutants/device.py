@@ -8,6 +8,7 @@ dtype, write the view. Unless it is a mutant its outputs lie within every bound.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ def answer(cases: DeviceBatch, mutant: Mutant) -> Outputs:
 
     Where the gradient that flows in has no elements, nothing is computed wrongly.
     """
+    if mutant.compute:
+        cases = replace(cases, batch=replace(cases.batch, compute=mutant.compute))
     batch = cases.batch
     outputs: Outputs = {}
     inputs = {name: _read(cases, name, mutant) for name in batch.roles}

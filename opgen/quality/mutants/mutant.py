@@ -31,7 +31,7 @@ class DeviceBatch:
     what the call says.
 
     ``args`` are the arguments that all of them share; ``gradient`` is the tensor that the operator
-    is linear in.
+    is linear in; ``mode`` is the position of the page's mode that applies, -1 where none does.
     """
 
     spec: Spec
@@ -39,6 +39,7 @@ class DeviceBatch:
     args: Mapping[str, Argument]
     storage: Mapping[str, Array]
     gradient: str
+    mode: int = -1
 
     @property
     def nulls(self) -> set[str]:
@@ -144,16 +145,18 @@ class Mutant:
     """``needs``: names of a spec, ``a|b`` for either, without which there is nothing to do wrong in
     an operator; ``where``: what else its page must say.
 
-    ``crashes`` says whether the host process dies of a call. The steps, in order: ``read`` a view
-    of its storage, ``cast`` to the compute dtype (None where a page rounds nothing), ``kernel``
-    computes, ``output`` follows it for every output, ``store`` in the output's dtype (through
-    another, or None), ``lay`` in the output's storage.
+    ``compute`` is the dtype that inputs are rounded to, whatever the mode says. ``crashes`` says
+    whether the host process dies of a call. The steps, in order: ``read`` a view of its storage,
+    ``cast`` to the compute dtype (None where a page rounds nothing), ``kernel`` computes,
+    ``output`` follows it for every output, ``store`` in the output's dtype (through another, or
+    None), ``lay`` in the output's storage.
     """
 
     name: str
     wrong: str
     needs: tuple[str, ...] = ()
     kernel: WrongKernel = Computation.run
+    compute: str = ""
     where: Callable[[Spec], bool] = lambda spec: True
     read: Callable[[Array, TensorDesc], Array] = view
     cast: Callable[[DeviceBatch, Array, str, str | None], Array] = cast

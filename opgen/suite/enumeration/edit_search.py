@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
 
+from opgen.calls.layout import elements
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language import parse
 from opgen.spec.rules import Guard, true_where
@@ -27,6 +28,8 @@ from opgen.suite.planning.overlay import Overlay
 
 Step: TypeAlias = Callable[[EditGenerator, np.ndarray], Iterable[Proposal]]
 """What may be edited next in some rows."""
+_BORROWED = 1e18
+"""What a valid call that is not the tier's own weighs beside its elements."""
 _MODES = 4
 """What follows from an edit: the mode of the row that is edited, and each of the three."""
 
@@ -35,15 +38,28 @@ _MODES = 4
 class ValidCalls:
     """Drafted calls, judged: the ``valid`` ones, (rows,) bool, are there to be edited.
 
-    ``levels`` are the values that they were built from, (rows, axes); ``cost`` is what they
-    weigh: the cheapest are edited first.
+    ``levels`` are the values that they were built from, (rows, axes). The first ``own`` rows are
+    those that a tier asks for; the others are edited only where none of these can be.
     """
 
     levels: np.ndarray
     builder: CallBuilder
     judged: Judgement
     valid: np.ndarray
-    cost: np.ndarray
+    own: int
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    @cached_property
+    def size(self) -> np.ndarray:
+        """(rows,) int: elements of all tensors of a call."""
+        return elements(self.judged.table)
+
+    @cached_property
+    def cost(self) -> np.ndarray:
+        """(rows,) float64: what they weigh; the cheapest are edited first."""
+        return self.size + np.where(np.arange(len(self)) < self.own, 0.0, _BORROWED)
 
 
 class EditSearch:
@@ -76,10 +92,13 @@ class EditSearch:
         """The first round: edits of valid calls for every guard that applies to one."""
         judged = self.valid.judged
         starts: list[tuple[int, Step]] = []
-        for _, guard in self.guards:
+        for r, guard in self.guards:
             step = partial(EditGenerator.turning, guard=guard)
             bases = self._bases(guard.applies(judged.view, len(judged.table)))
             starts += [(base, step) for base in bases]
+            if self.lacks_exempt(r, guard):
+                step = partial(EditGenerator.turning, guard=guard.unconditional)
+                starts += [(base, step) for base in self._left_out(guard)]
         self._edit(starts, EditedCalls(judged, EditTable.unedited(len(judged.table))))
 
     def edit_again(self) -> None:
@@ -177,6 +196,24 @@ class EditSearch:
             spread = np.linspace(0, len(rows) - 1, min(self.bases, len(rows)))
             bases += rows[np.unique(spread.astype(int))].tolist()
         return bases
+
+    def lacks_exempt(self, r: int, guard: Guard) -> bool:
+        """Whether a guard of the rule number ``r`` forbids something under a condition, and no call
+        of the tier's own does that where the condition does not hold.
+        """
+        if guard.when is None or not self.spec.rules[r].forbids:
+            return False
+        exempt = guard.exempts(self.valid.judged.view, len(self.valid)) & self.valid.valid
+        return not exempt[: self.valid.own].any()
+
+    def _left_out(self, guard: Guard) -> list[int]:
+        """The smallest valid row of each product that the condition of a guard leaves out."""
+        view, valid = self.valid.judged.view, self.valid
+        free = guard.unconditional.applies(view, len(valid)) & ~guard.applies(view, len(valid))
+        rows = np.flatnonzero(free & valid.valid)
+        ordered = rows[np.argsort(valid.size[rows], kind="stable")]
+        _, first = np.unique(valid.judged.table.product[ordered], return_index=True)
+        return [int(row) for row in ordered[first]]
 
     def _lightest(self, rows: np.ndarray, *keys: np.ndarray) -> list[int]:
         """The rows of each product with the least keys, two at most; the last key counts first, the

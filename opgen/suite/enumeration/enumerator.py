@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from opgen.calls.categorical import Categorical
-from opgen.calls.layout import elements, fits_int64
+from opgen.calls.layout import fits_int64
 from opgen.calls.purposes import Purpose, Purposes
 from opgen.calls.table import from_calls
 from opgen.model import Call, FileError, Kind, Problem
@@ -24,17 +24,14 @@ from opgen.suite.enumeration import violations
 from opgen.suite.enumeration.edit_search import EditSearch, ValidCalls
 from opgen.suite.enumeration.error_precedence import precedence_calls
 from opgen.suite.enumeration.levels import levels_of
+from opgen.suite.enumeration.modes import mode_calls, mode_levels
 from opgen.suite.enumeration.reasons import by_default, unreachable, untried
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_form import Tier
 
 RANDOM_STATE = 7
-"""What ties between rows are broken by: a state whose standard suites miss no wrong
-kernel and no wrong checker."""
-_BORROWED = 1e18
-"""What a valid call that is not the tier's own weighs beside its elements: it is edited only where
-no other can be."""
+"""What ties between rows are broken by."""
 _COVERED = {1: "value", 2: "pair", 3: "triple"}
 
 
@@ -90,18 +87,27 @@ class _Chosen(NamedTuple):
 
 
 def enumerate_calls(
-    spec: Spec, plan: Plan, tier_name: str, given: Sequence[Call] = ()
+    spec: Spec,
+    plan: Plan,
+    tier_name: str,
+    given: Sequence[Call] = (),
+    random_state: int = RANDOM_STATE,
 ) -> Enumeration:
     """Every call that a tier of a plan makes for one page. What the valid ones of ``given`` cover
-    already is not made again.
+    already is not made again. Ties between calls are broken by ``random_state``.
     """
     tier = plan.tiers[tier_name]
     compiled = CompiledPlan(spec, plan, tier_name)
     report = EnumerationReport(sampled=compiled.constraints.sampled)
-    drafted, own = _valid_calls(compiled, tier, report, _seeds(compiled, given, report))
+    seeds = _seeds(compiled, given, report)
+    drafted = _valid_calls(compiled, tier, report, seeds, random_state)
+    own = np.flatnonzero(drafted.valid[: drafted.own])
     covers = (Purpose("covers", note=_coverage(tier.strength)),)
     recipes = compiled.recipes(drafted.levels)
     chosen = [_Chosen(row, "valid", covers, recipes[row]) for row in own.tolist()]
+    if tier.limits:
+        for row, recipe, compute in mode_calls(compiled, drafted):
+            chosen.append(_Chosen(row, "valid", (Purpose("computes", note=compute),), recipe))
     judged = [drafted.judged]
     if tier.invalid or tier.limits or tier.pairs:
         search = EditSearch(compiled, drafted, bases=min(tier.invalid + 1, 3))
@@ -145,10 +151,14 @@ def _seeds(
 
 
 def _valid_calls(
-    compiled: CompiledPlan, tier: Tier, report: EnumerationReport, seeds: np.ndarray | None
-) -> tuple[ValidCalls, np.ndarray]:
-    """(valid calls to edit, which of them are the tier's own): the rest, pairwise, are what a small
-    tier edits.
+    compiled: CompiledPlan,
+    tier: Tier,
+    report: EnumerationReport,
+    seeds: np.ndarray | None,
+    random_state: int,
+) -> ValidCalls:
+    """The calls that a tier asks for; behind them those that show a mode; and behind these, for a
+    small tier, pairwise ones to edit.
     """
     tables = compiled.constraints.tables
     report.model = Model(compiled.shape, tuple((axes, allowed) for axes, allowed, _ in tables))
@@ -168,7 +178,7 @@ def _valid_calls(
             groups=groups,
             seeds=seeds,
             budget=tier.cases,
-            random_state=RANDOM_STATE,
+            random_state=random_state,
         )
         covering = np.asarray(report.cover.rows)
     few = (
@@ -177,7 +187,8 @@ def _valid_calls(
         or (not strength and bool(tier.invalid or tier.limits or tier.pairs))
     )
     more = cover(report.model, min(2, len(compiled.axes))).rows if few else covering[:0]
-    levels = np.concatenate([covering, np.asarray(more)])
+    showing = mode_levels(compiled, report.model, random_state) if tier.limits else covering[:0]
+    levels = np.concatenate([covering, showing, np.asarray(more)])
     builder = compiled.builder(levels)
     judged = judge(compiled.spec, builder.table())
     valid = judged.valid & fits_int64(judged.table)
@@ -205,8 +216,7 @@ def _valid_calls(
                 judged.broken[:, : len(covering)][:, ~kept],
             )
         )
-    cost = elements(judged.table) + np.where(np.arange(len(levels)) < len(kept), 0.0, _BORROWED)
-    return ValidCalls(levels, builder, judged, valid, cost), np.flatnonzero(kept)
+    return ValidCalls(levels, builder, judged, valid, len(covering))
 
 
 def _edited(
@@ -227,6 +237,8 @@ def _edited(
                 limits.setdefault(row, []).append(Purpose("limits", (rule.id,)))
         for row in violations.list_members(search, guard, own_judged) if tier.limits else ():
             limits.setdefault(row, []).append(Purpose("lists", (rule.id,)))
+        for row in violations.exempt_calls(search, r, guard) if tier.limits else ():
+            limits.setdefault(row, []).append(Purpose("exempts", (rule.id,)))
         if rule.forbids:
             for row in violations.violations(search, r, guard, tier.invalid):
                 others = violations.side_violations(search, row, r)

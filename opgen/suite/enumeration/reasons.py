@@ -11,7 +11,7 @@ import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.functions import Value
-from opgen.spec.language.term import Reference
+from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Model, explain
@@ -37,14 +37,17 @@ class _ProductOnly:
         return Value(np.asarray(False) if kind == "bool" else np.asarray(0), np.asarray(False))
 
 
+def never(condition: Term, spec: Spec, product: str) -> bool:
+    """Whether a condition holds for no call of a product."""
+    asked = condition.read(_ProductOnly(spec, product))
+    return bool(np.all(asked.bound)) and not bool(np.all(asked.data))
+
+
 def excluded(guard: Guard, spec: Spec, product: str) -> bool:
     """Whether a guard cannot apply to, or cannot break on, any call of a product."""
-    known = _ProductOnly(spec, product)
-    if guard.when is not None:
-        asked = guard.when.read(known)
-        if bool(np.all(asked.bound)) and not bool(np.all(asked.data)):
-            return True
-    held = guard.require.read(known)
+    if guard.when is not None and never(guard.when, spec, product):
+        return True
+    held = guard.require.read(_ProductOnly(spec, product))
     return bool(np.all(held.bound)) and bool(np.all(held.data))
 
 

@@ -92,6 +92,17 @@ def list_members(search: EditSearch, guard: Guard, known: Judgement) -> list[int
     return members
 
 
+def exempt_calls(search: EditSearch, r: int, guard: Guard) -> list[int]:
+    """The smallest legal call that does what a guard of the rule number ``r`` forbids under a
+    condition, where that does not hold; none where a call of the tier's own does.
+    """
+    if not search.lacks_exempt(r, guard):
+        return []
+    exempt = guard.exempts(search.edited.judged.view, len(search.edited)) & search.edited.valid
+    rows = np.flatnonzero(exempt)
+    return rows[np.argsort(search.edited.size[rows], kind="stable")][:1].tolist()
+
+
 def _has(guard: Guard, right: Term, judged: Judgement) -> np.ndarray:
     same = guard.require.left.read(judged.view).data == right.read(judged.view).data
     return np.asarray(guard.applies(judged.view, len(judged.table)) & same)

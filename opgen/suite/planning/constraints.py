@@ -64,15 +64,13 @@ def constraints(compiled: Axes) -> Constraints:
     by_axes: dict[tuple[int, ...], list[tuple[str, Check]]] = {}
     row = compiled.builder(np.zeros((1, len(compiled.shape)), dtype=np.int64))
     for name, reads, check in _checks(compiled):
-        read = row.depends(reads)
-        axes = tuple(i for i, refs in enumerate(compiled.refs) if any(ref in read for ref in refs))
-        if axes:
+        if axes := axes_read(compiled, row, reads):
             by_axes.setdefault(axes, []).append((name, check))
     tables, sampled = [], []
     for axes, checks in by_axes.items():
         shape = tuple(compiled.shape[i] for i in axes)
         listed = prod(shape) <= MOST_CELLS
-        builder = compiled.builder(_grid(compiled, axes, shape) if listed else _sample(compiled))
+        builder = compiled.builder(grid(compiled, axes, shape) if listed else _sample(compiled))
         seen = [(name, broken) for name, check in checks if (broken := check(builder)).any()]
         if listed and seen:
             allowed = ~np.logical_or.reduce([broken for _, broken in seen])
@@ -80,6 +78,14 @@ def constraints(compiled: Axes) -> Constraints:
         elif seen:
             sampled += [name for name, _ in seen]
     return Constraints(tuple(tables), tuple(sampled))
+
+
+def axes_read(
+    compiled: Axes, builder: CallBuilder, reads: Callable[[CallBuilder], object]
+) -> tuple[int, ...]:
+    """The positions of the axes that what reads a builder depends on."""
+    read = builder.depends(reads)
+    return tuple(i for i, refs in enumerate(compiled.refs) if any(ref in read for ref in refs))
 
 
 def defaults(compiled: Axes, names: Iterable[str]) -> dict[str, int]:
@@ -101,7 +107,7 @@ def _checks(compiled: Axes) -> Iterator[tuple[str, Callable[[CallBuilder], objec
     rows at hand make it ask for.
     """
     for rule in compiled.spec.rules:
-        yield rule.id, partial(_read, references=rule.refs), partial(_broken, rule=rule)
+        yield rule.id, partial(read_all, references=rule.refs), partial(_broken, rule=rule)
     for name, parameter in compiled.spec.parameters.items():
         if parameter.items:
             array = partial(misread, name=name)
@@ -115,7 +121,8 @@ def _checks(compiled: Axes) -> Iterator[tuple[str, Callable[[CallBuilder], objec
             yield f"vacuous: {entry.why}", when.read, partial(_holds, when=when)
 
 
-def _read(builder: CallBuilder, references: Iterable[Reference]) -> None:
+def read_all(builder: CallBuilder, references: Iterable[Reference]) -> None:
+    """Read some names off a builder, so that it notes what they depend on."""
     for reference in references:
         builder.get(reference)
 
@@ -150,7 +157,8 @@ def flattened(builder: CallBuilder, name: str) -> np.ndarray:
     return np.asarray(rank < np.array(LEAST)[builder.flat(name, "view")])
 
 
-def _grid(compiled: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+def grid(compiled: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
+    """(combinations, axes) every combination of the values of some axes; 0 for the others."""
     rows = np.zeros((prod(shape), len(compiled.shape)), dtype=np.int64)
     rows[:, list(axes)] = np.indices(shape).reshape(len(shape), -1).T
     return rows

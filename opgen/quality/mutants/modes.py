@@ -1,0 +1,42 @@
+"""Wrong kernels: what a page's modes say is computed in another dtype."""
+
+from __future__ import annotations
+
+from opgen.numerics.formats import DTYPES
+from opgen.numerics.rounding import holds
+from opgen.quality.mutants.mutant import DeviceBatch, Mutant
+from opgen.spec.spec import Spec
+
+STORED = "as stored"
+"""The row of a page's table for calls of which no mode speaks."""
+
+
+def row_name(spec: Spec, mode: int) -> str:
+    """A row of a page's table of modes: its line, and the dtype that inputs are rounded to."""
+    if mode < 0:
+        return STORED
+    line, dtype = spec.modes[mode].at[0], spec.modes[mode].dtype
+    return f"mode {mode + 1} (line {line}): {dtype}"
+
+
+def allowed(cases: DeviceBatch, dtype: str) -> bool:
+    """Whether a device may compute in a dtype: it is the one that the mode says; or rounding to
+    that one is optional, or changes no input, and this one changes no more.
+    """
+    batch = cases.batch
+    stored = {DTYPES[batch.tensors[name].dtype].part.name for name in batch.inputs}
+    exact, free = (all(holds(to, part) for part in stored) for to in (dtype, batch.compute))
+    if batch.optional:
+        return exact or holds(dtype, batch.compute)
+    return dtype == batch.compute or (exact and free)
+
+
+MUTANTS = tuple(
+    Mutant(
+        f"computes_{dtype.lower()}",
+        f"every mode computes in {dtype}",
+        compute=dtype,
+        where=lambda spec: bool(spec.modes),
+    )
+    for dtype in ("FLOAT", "HFLOAT32", "FLOAT16", "BFLOAT16")
+)

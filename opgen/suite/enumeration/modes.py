@@ -1,0 +1,76 @@
+"""Calls that show in which dtype a device computes: one for every combination of what the modes of
+a page read, with data whose last bits, or whose largest values, a rounding changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from opgen.calls.vocabulary import vocabulary
+from opgen.numerics.recipes import applies
+from opgen.numerics.splitmix import SplitMix
+from opgen.spec.compute_dtype import compute_dtypes
+from opgen.spec.language.terms import Reference
+from opgen.suite.covering import Model
+from opgen.suite.covering.solver import Solver
+from opgen.suite.enumeration.edit_search import ValidCalls
+from opgen.suite.planning.compiled_plan import CompiledPlan
+from opgen.suite.planning.constraints import axes_read, grid, read_all
+
+ROUNDED, OVERFLOWING = "normal", "overflow"
+"""Recipes that show a rounding: values with more digits than any compute dtype keeps; and, where
+results are kept in a dtype of the same digits, values beyond its largest."""
+DRAFTS = 4
+"""Calls that are drafted for each combination; the rest of their values is random."""
+FEW = 16
+"""A gradient of fewer elements may hold none that a rounding changes enough."""
+
+
+def mode_levels(compiled: CompiledPlan, model: Model, random_state: int) -> np.ndarray:
+    """(rows, axes) values of legal calls: :data:`DRAFTS` for each combination of the axes that the
+    modes read; none where a page has no modes.
+    """
+    row = compiled.builder(np.zeros((1, len(compiled.axes)), dtype=np.int64))
+    axes = axes_read(compiled, row, partial(read_all, references=_references(compiled)))
+    if not compiled.spec.modes or not axes:
+        return np.zeros((0, len(compiled.axes)), dtype=np.int64)
+    combinations = grid(compiled, axes, tuple(compiled.shape[i] for i in axes))
+    open_ = np.full_like(combinations, -1)
+    open_[:, axes] = combinations[:, axes]
+    rows, feasible = Solver(model, SplitMix(random_state)).completed(open_.repeat(DRAFTS, axis=0))
+    return rows[feasible]
+
+
+def mode_calls(compiled: CompiledPlan, calls: ValidCalls) -> Iterator[tuple[int, str, str]]:
+    """(row, recipe, compute dtype) of the best valid call for each combination of what the modes
+    read: one with enough elements, the smallest of these.
+    """
+    spec, judged, rows = compiled.spec, calls.judged, len(calls)
+    if not spec.modes:
+        return
+    rounded = np.logical_or.reduce(
+        [judged.asked_for(p) for p in spec.outputs if p.name not in spec.exact]
+    )
+    usable = np.flatnonzero(calls.valid & rounded)
+    gradient = spec.inputs[0].name
+    small = np.asarray(judged.view.get((gradient, "numel")).data < FEW)
+    order = usable[np.lexsort((calls.size[usable], small[usable]))]
+    keys = [
+        np.broadcast_to(judged.view.get(ref).data, rows)[order] for ref in _references(compiled)
+    ]
+    _, first = np.unique(np.column_stack(keys), axis=0, return_index=True)
+    storage = np.broadcast_to(judged.view.get((gradient, "dtype")).data, rows)
+    compute = compute_dtypes(spec, judged.view, rows).dtype
+    for row in order[np.sort(first)].tolist():
+        held = vocabulary().names["dtype"][storage[row]]
+        beyond = applies(OVERFLOWING, held, compute[row])
+        yield row, OVERFLOWING if beyond else ROUNDED, compute[row]
+
+
+def _references(compiled: CompiledPlan) -> list[Reference]:
+    """The product, and everything else that the modes read."""
+    read = [reference for mode in compiled.spec.modes for reference in mode.when.refs]
+    return list(dict.fromkeys([("product", ""), *read]))
