@@ -118,9 +118,7 @@ def search() -> EditSearch:
     levels = np.zeros((1, len(compiled.axes)), dtype=np.int64)
     builder = compiled.builder(levels)
     judged = judge(compiled.spec, builder.table())
-    return EditSearch(
-        compiled, ValidCalls(levels, builder, judged, judged.valid, np.zeros(1)), bases=1
-    )
+    return EditSearch(compiled, ValidCalls(levels, builder, judged, judged.valid, own=1), bases=1)
 
 
 def test_a_letter_is_never_frozen_alone(search: EditSearch) -> None:

@@ -22,7 +22,7 @@ from opgen.files.resources import cases_folder
 from opgen.model import Call, FileError, Kind, TensorDesc
 from opgen.oracle.judgement import judge
 from opgen.suite.budget import BYTES, affordable
-from opgen.suite.covering import count
+from opgen.suite.covering import Model, count, cover
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.planning import constraints
@@ -134,9 +134,12 @@ def test_a_tier_of_strength_zero_makes_nothing_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("asked", "verbs"),
     [
-        ({"invalid": 1, "limits": 1}, {"breaks", "limits", "lists", "nearest_valid"}),
+        (
+            {"invalid": 1, "limits": 1},
+            {"breaks", "computes", "exempts", "limits", "lists", "nearest_valid"},
+        ),
         ({"invalid": 1, "limits": 0}, {"breaks", "nearest_valid"}),
-        ({"invalid": 0, "limits": 1}, {"limits", "lists"}),
+        ({"invalid": 0, "limits": 1}, {"computes", "exempts", "limits", "lists"}),
         ({"invalid": 0, "limits": 0}, set()),
     ],
 )
@@ -289,6 +292,35 @@ def test_a_plan_whose_extents_nobody_can_hold_is_told(factors: str, tmp_path: Pa
         match="own.yaml: axes: makes no legal call of .*, or need numbers of more than 64 bits$",
     ):
         Request(plan=str(tmp_path / "own.yaml")).suite()
+
+
+def test_a_plan_that_cannot_end_is_refused_before_it_starts(tmp_path: Path) -> None:
+    """23 axes of 100 values each: 10^10 fours, which no memory holds."""
+    own = "".join(f"  a{i}: {list(range(100))}\n" for i in range(23))
+    lets = "let: {H: 3, W: " + " + ".join(f"a{i}" for i in range(23)) + "}\n"
+    path = tmp_path / "endless.yaml"
+    text = f"op: reflection_pad2d_backward\naxes:\n{own}{lets}tiers: {{smoke: {{strength: 4}}}}\n"
+    path.write_text(text, encoding="utf-8")
+    told = "tiers.smoke: asks for 885,500,000,000 combinations of .*; give it a smaller strength"
+    with pytest.raises(FileError, match=told):
+        Request(plan=str(path)).suite()
+
+
+def test_a_plan_that_takes_minutes_says_so_and_what_is_left(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    values = list(range(1, 501))
+    path = tmp_path / "slow.yaml"
+    path.write_text(
+        f"op: reflection_pad2d_backward\naxes: {{H: {values}, W: {values}}}\n"
+        "tiers: {smoke: {strength: 2, cases: 3, invalid: 0, limits: 0}}\n",
+        encoding="utf-8",
+    )
+    told: list[int] = []
+    assert len(Request(plan=str(path)).suite().cases) == 3
+    assert "250,000 combinations of values take minutes to cover" in caplog.text
+    cover(Model((6, 6)), progress=told.append)
+    assert told[-1] == 0 and len(told) > 36
 
 
 def made_by(tmp_path: Path, op: str, axes: str):

@@ -107,7 +107,16 @@ FORM = [  # (what is written instead of what, message)
         "tiers.smoke.strength: expects a whole number from 0 to 4, not 5",
     ),
     ("strength: 1", "strength: true", "expects a whole number from 0 to 4, not True"),
-    ("elements: 100", "elements: -1", "expects a whole number, not -1"),
+    (
+        "elements: 100",
+        "elements: -1",
+        "expects a whole number from 0 to 2^53, not -1",
+    ),
+    (
+        "elements: 100",
+        f"cases: {10**30}",
+        f"tiers.smoke.cases: expects a whole number from 0 to 2^53, not {10**30}",
+    ),
     (
         "size], strength: 2",
         "size], strenght: 2",

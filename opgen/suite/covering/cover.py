@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, islice
 
 import numpy as np
@@ -31,6 +31,7 @@ def cover(
     seeds: Assignments | None = None,
     random_state: int = 0,
     budget: int | None = None,
+    progress: Callable[[int], None] = lambda left: None,
 ) -> Cover:
     """Rows that, with ``seeds``, contain every feasible ``strength``-tuple of values.
 
@@ -38,7 +39,8 @@ def cover(
     are rows that exist already, -1 where a value is open: what they fix counts as covered and they
     are not repeated; a seed that no complete assignment contains is ignored, and named in the
     result. ``budget`` is the most new rows; they come best first, so that what a small budget
-    leaves out is little. The same arguments give the same rows everywhere.
+    leaves out is little. ``progress`` is told how many tuples are left, first to find feasible and
+    then to cover. The same arguments give the same rows everywhere.
 
     ``ValueError``: no assignment satisfies the tables; a strength, group or seed that does not fit
     the model.
@@ -58,10 +60,13 @@ def cover(
     tuples = Tuples(
         model.levels, largest([combo for group in asked for combo in combinations(*group)])
     )
-    known = solver.witnesses(tuples)
+    known = solver.witnesses(tuples, progress)
     open_ = tuples.held(known) & ~tuples.held(given[usable])
     greedy = Greedy(solver.propagator, tuples, open_, known, SplitMix(random_state + 1))
-    rows = list(islice(greedy.rows(), budget))
+    rows = []
+    for row in islice(greedy.rows(), budget):
+        rows.append(row)
+        progress(int(greedy.waiting.sum()))
     made = np.array(rows, np.int64).reshape(-1, len(model.levels))
     whole = np.concatenate([given[usable], made])
     return Cover(

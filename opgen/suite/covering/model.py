@@ -137,6 +137,23 @@ def requested(
             yield chosen, min(t, len(chosen))
 
 
+def tuples_asked(model: Model, strength: int, groups: Sequence[Group] = ()) -> int:
+    """How many tuples are asked for, without listing any; what several groups share counts for
+    each.
+
+    >>> tuples_asked(Model((2, 3, 4)), 2)
+    26
+    """
+    total = 0
+    for factors, t in requested(model, strength, groups):
+        counts = [1, *[0] * t]
+        for factor in factors:
+            for size in range(t, 0, -1):
+                counts[size] += counts[size - 1] * model.levels[factor]
+        total += counts[t]
+    return total
+
+
 def checked_rows(model: Model, given: ArrayLike) -> Assignments:
     """Rows as columns of factors; ``ValueError`` names the first value that is no level."""
     rows = np.asarray(given, dtype=np.int64).reshape(-1, len(model.levels))

@@ -7,6 +7,8 @@ contradiction, a search decides. So what is called infeasible is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,8 +48,12 @@ class Solver:
                 rows[i] = row
         return rows, feasible
 
-    def witnesses(self, tuples: Tuples) -> Assignments:
-        """Complete assignments ``(n, factors)`` that hold every feasible tuple between them."""
+    def witnesses(
+        self, tuples: Tuples, progress: Callable[[int], None] = lambda left: None
+    ) -> Assignments:
+        """Complete assignments ``(n, factors)`` that hold every feasible tuple between them;
+        ``progress`` is told how many tuples are left.
+        """
         pool = []
         waiting = np.ones(tuples.size, np.bool_)
         while len(left := np.flatnonzero(waiting)):
@@ -56,6 +62,7 @@ class Solver:
             pool.append(rows[feasible])
             waiting[spread] = False
             waiting &= ~tuples.held(pool[-1])
+            progress(len(left))
         return np.concatenate(pool)
 
     def _guessed(self, domain: Domain) -> tuple[Assignments, NDArray[np.bool_]]:

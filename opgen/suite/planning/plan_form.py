@@ -38,7 +38,9 @@ MOST_FACTORS = 16
 ROLES: tuple[Role, ...] = get_args(Role)
 
 WORDS = text("a text", r"\S")
-COUNT = whole("a whole number", 0)
+MOST = 2**53
+"""The largest number of calls, elements or bytes that a tier may ask for."""
+COUNT = whole("a whole number from 0 to 2^53", 0, MOST)
 VALUES: Form[Sequence[object]] = distinct(plain_list("a list of values to try", 1))
 SOME: Form[Sequence[object]] = plain_list("some of the axis's values", 1)
 DATA = listed(whole("a whole number"), "a flat list of whole numbers", uniform=True)
