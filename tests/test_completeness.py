@@ -58,10 +58,10 @@ COVERED_BY = {
     "test_enumerator.py": (
         "suite.planning.constraints suite.planning.derive suite.enumeration.edit_search"
         " suite.enumeration.error_precedence suite.enumeration.edited_calls"
-        " suite.enumeration.violations"
+        " suite.enumeration.violations suite.enumeration.bounded_cover"
     ),
     "test_plan.py": "suite.planning.plan_form suite.enumeration.handwritten",
-    "test_mutants.py": "devices.mutant",
+    "test_mutants.py": "devices.mutant quality.mutants.modes",
     "test_verdicts.py": "comparison.comparing",
     "test_refresh.py": "generation.versions",
     "test_coverage.py": "quality.coverage_request",

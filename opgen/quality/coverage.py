@@ -15,13 +15,13 @@ import numpy as np
 from opgen.calls.case_table import CaseTable
 from opgen.calls.table import CallTable
 from opgen.oracle.judgement import Judgement, judge
-from opgen.quality.boundaries import boundaries, count
+from opgen.quality.boundaries import UNTESTED, boundaries, count
 from opgen.spec.spec import Spec
 from opgen.suite import covering
 from opgen.suite.covering.model import Tuple
 from opgen.suite.enumeration.enumerator import EnumerationReport
 from opgen.suite.enumeration.levels import levels_of
-from opgen.suite.enumeration.reasons import unreachable
+from opgen.suite.enumeration.reasons import accompanied, unreachable
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
 
@@ -99,7 +99,7 @@ def _page(calls: PageCalls, plan: Plan, tier: str, report: EnumerationReport | N
             "testable": sum(rule["testable"] for rule in rules),
             "all": sum(len(rule["boundaries"]) for rule in rules),
         },
-        "clauses": [_clause(clause, line, rules) for clause, line in spec.clauses.items()],
+        "clauses": [_clause(clause, line, rules, judged) for clause, line in spec.clauses.items()],
         "rules": rules,
         "strength": max(plan.tiers[tier].strength, 1),
         **_axes(CompiledPlan(spec, plan, tier), judged, calls.recipes, report),
@@ -127,10 +127,24 @@ def _rule(judged: Judgement, i: int) -> Data:
     }
 
 
-def _clause(clause: str, line: int, rules: Sequence[Data]) -> Data:
-    """A numbered clause of the page's return codes, and the calls that break one of its rules."""
+def _clause(clause: str, line: int, rules: Sequence[Data], judged: Judgement) -> Data:
+    """A numbered clause of the page's return codes, and the calls that break one of its rules;
+    ``exact`` are those that admit its code and no other, and ``why_none`` says why there are none.
+    """
+    spec = judged.spec
     mine = [rule for rule in rules if rule["clause"] == clause]
+    of_clause = np.array([rule.clause == clause for rule in spec.rules])
+    code = int(clause.partition(".")[0])
+    bit = 1 << spec.codes.index(code) if code in spec.codes else 0
+    exact = judged.broken[of_clause].any(axis=0) & (judged.admissible == bit)
+    proofs = [
+        unreachable(rule, spec) or accompanied(rule, spec) or UNTESTED
+        for rule in spec.rules
+        if rule.clause == clause and not exact.any()
+    ]
     return {
+        "exact": int(exact.sum()),
+        "why_none": "; ".join(dict.fromkeys(proofs)) if mine else "no rule: it names no parameter",
         "clause": clause,
         "at": line,
         "rules": len(mine),

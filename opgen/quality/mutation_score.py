@@ -8,9 +8,9 @@ library is, is noticed and not caught.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,115 +23,21 @@ from opgen.comparison import statuses
 from opgen.comparison.first_phase import admissible
 from opgen.comparison.verdicts import diff
 from opgen.model import CRASH, Verdict
+from opgen.quality.mutant_results import (
+    IMPOSSIBLE,
+    MASKED,
+    NOTICED,
+    MutantResult,
+    MutationScore,
+    by_mode,
+    why,
+)
 from opgen.quality.mutants import ALL, modes
 from opgen.quality.mutants.bundle_cases import PageCases, cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, WrongChecker, stricter, vacuous
 from opgen.quality.mutants.device import answer
 from opgen.quality.mutants.mutant import NOTHING, DeviceBatch, Mutant, Outputs
-from opgen.suite.enumeration.reasons import never, unreachable
-
-CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED = "caught", "noticed", "masked", "impossible", "missed"
-OUTCOMES = (CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED)
-"""``masked``: wherever a wrong checker holds its rule wrong, another rule is broken too and gives
-an admissible answer; ``impossible``: the page itself lets no call break the rule."""
-
-
-@dataclass
-class MutantResult:
-    """What became of one mutant of one operator, or of one rule's wrong checker.
-
-    ``cases`` catch it, ``noticed`` only notice it; ``differing`` are the cases whose answer is not
-    that of a correct device. ``why`` says why nothing catches it, and ``excuse`` which outcome that
-    is; ``members`` are the wrong checkers of a family. What the page does not decide can only be
-    noticed.
-    """
-
-    mutant: str
-    wrong: str
-    op: str
-    cases: list[str] = field(default_factory=list)
-    noticed: list[str] = field(default_factory=list)
-    differing: list[str] = field(default_factory=list)
-    why: str = ""
-    excuse: str = ""
-    members: list[MutantResult] = field(default_factory=list)
-    decided: bool = True
-
-    @property
-    def outcome(self) -> str:
-        """One of :data:`OUTCOMES`; a family is missed if a member that the page decides is, and
-        else what most can be said.
-        """
-        if self.members:
-            if any(member.outcome == MISSED and member.decided for member in self.members):
-                return MISSED
-            return next(iter(self.counts()))
-        return CAUGHT if self.cases else NOTICED if self.noticed else self.excuse or MISSED
-
-    @property
-    def catching(self) -> list[str]:
-        """The cases that catch it, or one of its members, once each."""
-        of_members = [case for member in self.members for case in member.cases]
-        return list(dict.fromkeys(of_members or self.cases))
-
-    @property
-    def differs(self) -> int:
-        """Answers that are not those of a correct device, of its members together."""
-        return sum(member.differs for member in self.members) or len(self.differing)
-
-    def counts(self) -> dict[str, int]:
-        """Outcome -> members, without those that do not occur."""
-        return {outcome: n for outcome, n in _count(self.members).items() if n}
-
-    def note(self, verdict: Verdict) -> None:
-        """Take down whether a case catches or notices it."""
-        if verdict.verdict in statuses.BAD:
-            self.cases.append(verdict.case)
-        elif verdict.verdict in statuses.STRICT:
-            self.noticed.append(verdict.case)
-
-
-def _count(results: Sequence[MutantResult]) -> dict[str, int]:
-    outcomes = [result.outcome for result in results]
-    return {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
-
-
-@dataclass
-class MutationScore:
-    """Results by operator and mutant; ``control`` are cases that fail a correct device, and must be
-    none.
-    """
-
-    results: list[MutantResult]
-    control: list[str]
-
-    def of(self, op: str) -> list[MutantResult]:
-        """The mutants of one operator."""
-        return [result for result in self.results if result.op == op]
-
-    @property
-    def operators(self) -> list[str]:
-        return list(dict.fromkeys(result.op for result in self.results))
-
-    def counts(self, op: str = "") -> tuple[int, int]:
-        """(caught, caught or missed): what can only be noticed, is masked or impossible counts in
-        neither.
-        """
-        count = _count(self.of(op) if op else self.results)
-        return count[CAUGHT], count[CAUGHT] + count[MISSED]
-
-    def rules(self) -> dict[str, int]:
-        """Outcome -> wrong checkers, one per rule and fault."""
-        return _count([member for result in self.results for member in result.members])
-
-    @property
-    def percent(self) -> float:
-        caught, of = self.counts()
-        return 100.0 * caught / of if of else 0.0
-
-    def missed(self) -> list[MutantResult]:
-        """What is not caught, noticed ones included."""
-        return [result for result in self.results if result.outcome != CAUGHT]
+from opgen.suite.enumeration.reasons import unreachable
 
 
 def score(
@@ -171,7 +77,7 @@ def _kernels(
         for cases in pages
         if mutant.applies(cases.spec)
     }
-    answered: set[tuple[str, str, int]] = set()
+    wrong: dict[tuple[str, str], set[int]] = defaultdict(set)
     with TemporaryDirectory(prefix="opgen-mutants-") as folder:
         with ExitStack() as stack:
             control, *files = [
@@ -192,7 +98,7 @@ def _kernels(
                     for mutant, file, result in mine:
                         if mutant.compute and modes.allowed(work, mutant.compute):
                             continue
-                        answered.add((mutant.name, cases.spec.name, work.mode))
+                        wrong[mutant.name, cases.spec.name].add(work.mode)
                         result.differing += _add_differing(work, mutant, right, file)
                     progress(len(work.batch.ids))
                 for case, status in unanswered.items():
@@ -206,16 +112,11 @@ def _kernels(
         failing = [verdict.case for verdict in diff(bundle, control.path).bad()]
     for mutant in mutants:
         for cases in pages if mutant.compute else ():
-            if cases.spec.modes:
-                whole = results[mutant.name, cases.spec.op]
-                own = {
-                    mode
-                    for name, page, mode in answered
-                    if (name, page) == (mutant.name, cases.spec.name)
-                }
-                whole.members += _by_mode(whole, cases, own)
+            whole = results.get((mutant.name, cases.spec.op))
+            if whole is not None:
+                whole.members += by_mode(whole, cases, wrong[mutant.name, cases.spec.name])
     for result in results.values():
-        result.why = "" if result.cases else _why(result)
+        result.why = "" if result.cases else why(result)
     return list(results.values()), failing
 
 
@@ -239,48 +140,6 @@ def _of_case(outputs: Outputs, i: int) -> Outputs:
     return {name: array[i] for name, array in outputs.items()}
 
 
-def _by_mode(whole: MutantResult, cases: PageCases, answered: set[int]) -> Iterator[MutantResult]:
-    """A result for each row of a page's table of modes; ``answered`` are those in which the mutant
-    does what the page does not allow.
-    """
-    spec = cases.spec
-    for mode in (*range(len(spec.modes)), -1):
-        of_row = cases.modes == mode
-        ids = {cases.ids[row] for row in np.flatnonzero(of_row)}
-        result = MutantResult(
-            f"{whole.mutant}/{modes.row_name(spec, mode)}",
-            whole.wrong,
-            whole.op,
-            *(
-                [case for case in some if case in ids]
-                for some in (whole.cases, whole.noticed, whole.differing)
-            ),
-        )
-        if mode in answered:
-            result.why = "" if result.cases else _why(result)
-        elif (of_row & cases.judged.valid).any():
-            result.why, result.excuse = "the page allows it, or no value changes", IMPOSSIBLE
-        elif mode >= 0 and all(
-            never(spec.modes[mode].when, spec, product) for product in spec.judges
-        ):
-            result.why, result.excuse = "it speaks of products that another page judges", IMPOSSIBLE
-        elif of_row.any():
-            result.why, result.excuse = "every call of this mode breaks a rule", MASKED
-        else:
-            result.why = "no case has this mode"
-        yield result
-
-
-def _why(result: MutantResult) -> str:
-    if result.members:
-        return ", ".join(f"{count} {outcome}" for outcome, count in result.counts().items())
-    if result.noticed:
-        return f"{len(result.noticed)} cases differ, and fail under --strict alone"
-    if result.differing:
-        return f"{len(result.differing)} cases differ, all within their bounds"
-    return "no case of the suite has another answer"
-
-
 # checkers -----------------------------------------------------------------------------------------
 def _family(bundle: Bundle, pages: Sequence[PageCases], family: Family) -> list[MutantResult]:
     by_op: dict[str, MutantResult] = {}
@@ -290,7 +149,7 @@ def _family(bundle: Bundle, pages: Sequence[PageCases], family: Family) -> list[
             whole = by_op.setdefault(op, MutantResult(family.name, family.wrong, op))
             whole.members.append(_checker(bundle, cases, checker))
     for whole in by_op.values():
-        whole.why = _why(whole)
+        whole.why = why(whole)
     return list(by_op.values())
 
 
@@ -336,6 +195,13 @@ def _why_not(cases: PageCases, checker: WrongChecker, result: MutantResult) -> t
                 return f"wrong in {len(rows)} cases, which also break {', '.join(fewest)}", MASKED
             call = asked.table.call(rows[0])
             return f"{asked.ids[rows[0]]} would tell on {call.product}", ""
+    view, besides = judged.view, np.delete(judged.broken, place, axis=0).any(axis=0)
+    compared = np.array(
+        [guard.unconditional.applies(view, len(cases)) for guard in checker.rule.guards]
+    )
+    spoken = compared.any(axis=0)
+    if spoken.any() and besides[spoken].all():
+        return "every call that has what it compares breaks another rule", MASKED
     if judged.broken[place].any():
         return "no case that it judges wrong", ""
     return "no case breaks the rule", ""

@@ -61,7 +61,7 @@ def _overview(pages: list[CoverageData]) -> str:
 
 def _page(page: CoverageData) -> str:
     clauses = [
-        [clause[key] for key in ("clause", "at", "rules", "broken", "invalid")]
+        [clause[key] for key in ("clause", "at", "rules", "broken", "invalid", "exact", "why_none")]
         for clause in page["clauses"]
     ]
     tuples = [
@@ -101,7 +101,18 @@ def _page(page: CoverageData) -> str:
             f"<h2>{escape(page['page'])}</h2>",
             f"<p>{escape(page['file'])}: {page['calls']} calls, {page['valid']} of them valid; ",
             f"{tested['tested']} of {tested['testable']} boundaries tested.</p>",
-            _table(("clause", "line", "rules", "broken", "invalid calls"), clauses)
+            _table(
+                (
+                    "clause",
+                    "line",
+                    "rules",
+                    "broken",
+                    "invalid calls",
+                    "this code only",
+                    "why none",
+                ),
+                clauses,
+            )
             if clauses
             else "",
             _table(("", "covered", "feasible", "infeasible"), tuples),

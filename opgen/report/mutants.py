@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
-from opgen.quality.mutation_score import CAUGHT, MISSED, OUTCOMES, MutantResult, MutationScore
+from opgen.quality.mutant_results import CAUGHT, MISSED, OUTCOMES, MutantResult, MutationScore
 from opgen.report.terminal import table
 
 SHOWN = 2

@@ -7,7 +7,7 @@ import pytest
 from opgen.comparison.standards import CRITERIA
 from opgen.comparison.statuses import VERDICTS
 from opgen.model import BUCKETS, KINDS, TIERS
-from opgen.quality.mutation_score import OUTCOMES
+from opgen.quality.mutant_results import OUTCOMES
 from opgen.report.words import MANUAL, words
 
 

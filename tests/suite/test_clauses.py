@@ -9,9 +9,11 @@ import pytest
 from opgen.calls.table import from_calls
 from opgen.model import Case
 from opgen.oracle.judgement import judge
+from opgen.quality.boundaries import UNTESTED
+from opgen.quality.coverage import coverage, of_cases
 from opgen.spec.spec import Spec
 from opgen.suite.enumeration.enumerator import enumerate_calls
-from opgen.suite.enumeration.reasons import unreachable
+from opgen.suite.enumeration.reasons import accompanied, unreachable
 from tests.support.suites import PAGES, page, plan, suite, without_clause, without_rule
 
 FORBIDDEN = ("stated", "unstated", "unsupported_product")
@@ -130,3 +132,46 @@ def test_a_suite_made_without_a_rule_lacks_its_cases() -> None:
         "pad_height" in purpose.rules for purposes in made.purposes for purpose in purposes
     )
     assert any("breaks pad_height" in case.intent for case in suite(spec.name, "smoke").cases)
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("tier", ["smoke", "standard"])
+def test_every_clause_has_a_call_that_admits_its_code_alone_or_a_proof_that_none_can(
+    name: str, tier: str
+) -> None:
+    cases = suite(name, tier).cases
+    pages = coverage(of_cases(cases, [page(name)]), {page(name).api: plan(page(name).op)}, tier)
+    for clause in pages["pages"][0]["clauses"]:
+        code = int(clause["clause"].partition(".")[0])
+        exact = [
+            case.id
+            for case in cases
+            if list(case.page.codes) == [code]
+            and any(broken.clause == clause["clause"] for broken in case.page.breaks)
+        ]
+        assert (clause["exact"] > 0) == bool(exact)
+        assert exact or clause["why_none"] not in ("", UNTESTED), clause["clause"]
+
+
+def test_only_formats_products_and_a_clause_without_rules_need_a_proof() -> None:
+    name = "convolution_backward.ascend910b"
+    report = coverage(
+        of_cases(suite(name, "smoke").cases, [page(name)]),
+        {page(name).api: plan(page(name).op)},
+        "smoke",
+    )
+    proofs = {
+        row["clause"]: row["why_none"] for row in report["pages"][0]["clauses"] if not row["exact"]
+    }
+    assert set(proofs) == {"161002.2", "161002.6", "561103.1"}
+    assert "every call that breaks weight.format breaks one of" in proofs["161002.2"]
+    assert proofs["561103.1"] == "no rule: it names no parameter"
+
+
+def test_a_proof_falls_where_the_page_allows_such_a_call() -> None:
+    spec = page("convolution_backward.ascend910b")
+    assert "gradInput.dtype" in accompanied(spec.rule["input.dtype"], spec)
+    assert not accompanied(spec.rule["gradOutput.dtype"], spec)
+    for rule in ("gradInput.dtype", "grad_input_dtype"):
+        spec = without_rule(spec, rule)
+    assert not accompanied(spec.rule["input.dtype"], spec)

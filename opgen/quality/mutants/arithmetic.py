@@ -277,12 +277,6 @@ MUTANTS = (
         kernel=adding(lambda terms: terms < TERMS),
     ),
     Mutant(
-        "bias_in_cube_mode",
-        "gradBias is computed from inputs rounded to the compute dtype",
-        ("gradBias",),
-        cast=lambda cases, a, storage, to: cast(cases, a, storage, to or cases.batch.compute),
-    ),
-    Mutant(
         "accumulates_float16", "partial sums are kept in FLOAT16", kernel=accumulated("FLOAT16")
     ),
     Mutant(

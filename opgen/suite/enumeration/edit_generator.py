@@ -17,8 +17,9 @@ from opgen.calls.table import Column, ScalarColumn, TensorColumn
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import functions
-from opgen.spec.language.term import NOTHING, Reference, View
+from opgen.spec.language.term import Reference, View
 from opgen.spec.rules import Guard
+from opgen.suite.enumeration.reasons import constants
 from opgen.suite.planning.edits import Edit
 
 Proposal: TypeAlias = tuple[np.ndarray, Sequence[Edit]]
@@ -104,7 +105,7 @@ class EditGenerator:
             for rule in self.spec.rules
             if rule.key == kind
             for guard in rule.guards
-            for n in _constants(guard)
+            for n in constants(guard)
         }
         others = [
             n
@@ -203,12 +204,6 @@ def _whole(name: str, places: np.ndarray, shapes: np.ndarray) -> Proposal:
     """One whole shape per place, (places, rank)."""
     near = (np.abs(shapes) < FAR).all(axis=1)
     return places[near], [((name, "shape"), shapes[near])]
-
-
-def _constants(guard: Guard) -> list[int]:
-    """The constants that a guard compares with."""
-    constants = [right.read(NOTHING) for right in guard.require.right if not right.refs]
-    return [int(np.asarray(value.data).reshape(-1)[0]) for value in constants]
 
 
 def candidates(current: np.ndarray, sides: Sides) -> np.ndarray:

@@ -6,11 +6,9 @@ The oracle labels everything; what it does not confirm is dropped and counted. T
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import monotonic
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -21,9 +19,9 @@ from opgen.calls.table import from_calls
 from opgen.model import Call, FileError, Kind, Problem
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.spec import Spec
-from opgen.suite.covering import Cover, Model, cover, explain, tuples_asked
-from opgen.suite.covering.model import Group
+from opgen.suite.covering import Cover, Model, explain
 from opgen.suite.enumeration import violations
+from opgen.suite.enumeration.bounded_cover import cover_plan
 from opgen.suite.enumeration.edit_search import EditSearch, ValidCalls
 from opgen.suite.enumeration.error_precedence import precedence_calls
 from opgen.suite.enumeration.levels import levels_of
@@ -33,16 +31,8 @@ from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_form import Tier
 
-_log = logging.getLogger(__name__)
-
 RANDOM_STATE = 7
 """What ties between rows are broken by."""
-MOST_TUPLES = 2**24
-"""Combinations of values that a tier may ask for: more would take days, and all memory."""
-_MANY_TUPLES = 200_000
-"""Combinations from which on it takes minutes to cover them."""
-_PERIOD = 10.0
-"""Seconds between two reports of what is left."""
 _COVERED = {1: "value", 2: "pair", 3: "triple"}
 
 
@@ -183,7 +173,7 @@ def _valid_calls(
     strength = min(tier.strength, len(compiled.axes))
     covering = np.zeros((0, len(compiled.axes)), dtype=np.int64)
     if strength:
-        report.cover = _cover(
+        report.cover = cover_plan(
             compiled,
             report.model,
             strength,
@@ -199,7 +189,7 @@ def _valid_calls(
         or (not strength and bool(tier.invalid or tier.limits or tier.pairs))
     )
     pairs = min(2, len(compiled.axes))
-    more = _cover(compiled, report.model, pairs).rows if few else covering[:0]
+    more = cover_plan(compiled, report.model, pairs).rows if few else covering[:0]
     showing = mode_levels(compiled, report.model, random_state) if tier.limits else covering[:0]
     levels = np.concatenate([covering, showing, np.asarray(more)])
     builder = compiled.builder(levels)
@@ -230,37 +220,6 @@ def _valid_calls(
             )
         )
     return ValidCalls(levels, builder, judged, valid, len(covering))
-
-
-def _cover(
-    compiled: CompiledPlan,
-    model: Model,
-    strength: int,
-    groups: Sequence[Group] = (),
-    **more: Any,
-) -> Cover:
-    """The cover of a request that can end: FileError for one that cannot; what is left of one that
-    takes minutes is logged.
-    """
-    asked, name = tuples_asked(model, strength, groups), compiled.spec.name
-    if asked > MOST_TUPLES:
-        text = (
-            f"asks for {asked:,} combinations of values of {name}, more than {MOST_TUPLES:,}; give"
-            " it a smaller strength, groups of fewer axes, or axes of fewer values"
-        )
-        raise FileError.of(compiled.plan.file, f"tiers.{compiled.tier}", text)
-    if asked < _MANY_TUPLES:
-        return cover(model, strength, groups=groups, **more)
-    _log.warning("%s: %s combinations of values take minutes to cover", name, f"{asked:,}")
-    said = monotonic()
-
-    def progress(left: int) -> None:
-        nonlocal said
-        if monotonic() >= said + _PERIOD:
-            said = monotonic()
-            _log.warning("%s: %s combinations are left", name, f"{left:,}")
-
-    return cover(model, strength, groups=groups, progress=progress, **more)
 
 
 def _edited(

@@ -13,7 +13,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import applies
 from opgen.numerics.splitmix import SplitMix
 from opgen.spec.compute_dtype import compute_dtypes
-from opgen.spec.language.terms import Reference
+from opgen.spec.language.term import Reference
 from opgen.suite.covering import Model
 from opgen.suite.covering.solver import Solver
 from opgen.suite.enumeration.edit_search import ValidCalls

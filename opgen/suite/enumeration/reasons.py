@@ -11,12 +11,15 @@ import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.functions import Value
-from opgen.spec.language.term import Reference, Term
+from opgen.spec.language.term import NOTHING, Reference, Term
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Model, explain
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.constraints import defaults
+
+_NULL = -1
+"""What stands for the word of a null pointer."""
 
 
 class _ProductOnly:
@@ -63,6 +66,67 @@ def unreachable(rule: Rule, spec: Spec) -> str:
     )
 
 
+class _EveryWord(_ProductOnly):
+    """Every call of every product, as far as one attribute of its tensors and null outputs go: each
+    tensor has each word that the rules of the page know, and one that they do not.
+    """
+
+    def __init__(self, spec: Spec, key: str) -> None:
+        super().__init__(spec, spec.judges[0])
+        self.key = key
+        known = {
+            word
+            for rule in spec.rules
+            if rule.key == key
+            for guard in rule.guards
+            for word in constants(guard)
+        }
+        words = (
+            sorted(known) + [n for n in range(len(vocabulary().names[key])) if n not in known][:1]
+        )
+        tensors = [p for p in spec.parameters.values() if p.is_tensor]
+        choices = [[*words, *([_NULL] if p in spec.outputs else [])] for p in tensors]
+        judged = [vocabulary().index["product"][product] for product in spec.judges]
+        grids = [grid.ravel() for grid in np.meshgrid(judged, *choices, indexing="ij")]
+        self.every = grids[0]
+        self.words = dict(zip([p.name for p in tensors], grids[1:], strict=True))
+
+    def get(self, reference: Reference) -> Value:
+        name, what = reference
+        if reference == ("product", ""):
+            return Value(self.every)
+        if name in self.words and what == self.key:
+            return Value(self.words[name], self.words[name] != _NULL)
+        if name in self.words and what == "null":
+            return Value(self.words[name] == _NULL)
+        return super().get(reference)
+
+
+def accompanied(rule: Rule, spec: Spec) -> str:
+    """Why no call can break a rule about a dtype or a format, and have its code for an answer and
+    no other: the rules of which one is always broken too. Empty where nothing proves that.
+    """
+    if rule.key not in ("dtype", "format"):
+        return ""
+    view = _EveryWord(spec, rule.key)
+    rows = len(view.every)
+    alone, names = rule.broken(view, rows), []
+    if not alone.any():
+        return ""
+    others = {
+        other.id: other.broken(view, rows) & alone
+        for other in spec.rules
+        if other.forbids and other.code != rule.code
+    }
+    for name, both in sorted(others.items(), key=lambda item: -int(item[1].sum())):
+        if (alone & both).any():
+            alone &= ~both
+            names.append(name)
+    return (
+        "" if alone.any() else f"every call that breaks {rule.id} breaks one of {', '.join(names)}"
+    )
+
+
 def untried(
     compiled: CompiledPlan, model: Model, rows: np.ndarray, dropped: np.ndarray, broken: np.ndarray
 ) -> Iterator[tuple[str, str]]:
@@ -97,6 +161,12 @@ def by_default(compiled: CompiledPlan, rules: Iterable[str]) -> str:
         if values
         else ""
     )
+
+
+def constants(guard: Guard) -> list[int]:
+    """The constants that a guard compares with."""
+    read = [right.read(NOTHING) for right in guard.require.right if not right.refs]
+    return [int(np.asarray(value.data).reshape(-1)[0]) for value in read]
 
 
 def conjuncts(guard: Guard) -> list[str]:

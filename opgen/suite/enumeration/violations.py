@@ -100,7 +100,8 @@ def exempt_calls(search: EditSearch, r: int, guard: Guard) -> list[int]:
         return []
     exempt = guard.exempts(search.edited.judged.view, len(search.edited)) & search.edited.valid
     rows = np.flatnonzero(exempt)
-    return rows[np.argsort(search.edited.size[rows], kind="stable")][:1].tolist()
+    order = np.argsort(search.edited.size[rows], kind="stable")
+    return [int(row) for row in rows[order][:1]]
 
 
 def _has(guard: Guard, right: Term, judged: Judgement) -> np.ndarray:
