@@ -195,7 +195,7 @@ def _why_not(cases: PageCases, checker: WrongChecker, result: MutantResult) -> t
                 return f"wrong in {len(rows)} cases, which also break {', '.join(fewest)}", MASKED
             call = asked.table.call(rows[0])
             return f"{asked.ids[rows[0]]} would tell on {call.product}", ""
-    view, besides = judged.view, np.delete(judged.broken, place, axis=0).any(axis=0)
+    view, besides = judged.view, judged.broken.sum(axis=0) > judged.broken[place]
     compared = np.array(
         [guard.unconditional.applies(view, len(cases)) for guard in checker.rule.guards]
     )
