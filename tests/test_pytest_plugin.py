@@ -206,7 +206,7 @@ def test_cases_that_prove_nothing_are_no_success(tmp_path, workers):
         assert (code, "nothing proved: no case passed on evidence" in said) == (1, True), said
         assert "PASSED test_own.py::test_own" in said or workers
     if not workers:
-        code, said = run(tmp_path, *options, "--collect-only")
+        code, said = run(tmp_path, *options, "--collect-only", ".")
         assert (code, "nothing proved" in said) == (0, False), said
 
 
