@@ -63,29 +63,21 @@ def command(
     one. opgen writes the last call as JSON and as programs, which show the fault without opgen:
     C++, Python and, if torch has the operator, torch.
     """
-    import os
     from pathlib import Path
 
     import opgen
-    from opgen.bundle.write.output import write_text
     from opgen.cli.console import note
     from opgen.cli.options import choose
-    from opgen.interop.folder import file_name, misplaced
+    from opgen.interop.folder import check, file_name, new_folder
     from opgen.minimization import files, torch_program
     from opgen.minimization.failing_case import first_failing
     from opgen.minimization.failure import Failure
-    from opgen.model import FileError
 
     with opgen.open(bundle) as file:
         failed = first_failing(file, results, choose(file.ids, [case], "ID|GLOB"))
         call = file[failed].asked
     folder = Path(output or f"{file_name(failed)}-minimal")
-    taken = folder.is_dir() and any(folder.iterdir()) and not force
-    reason = misplaced(folder) or ("holds files already; --force replaces them" if taken else "")
-    if not reason and not os.access(folder if folder.is_dir() else folder.parent, os.W_OK):
-        reason = "cannot be written; name another with -o"
-    if reason:
-        raise FileError.of(str(folder), "", reason)
+    check(folder, force)
 
     def tell(failure: Failure) -> None:
         nonlocal call
@@ -106,9 +98,10 @@ def command(
         **settings,
     )
     texts = files(minimal.failure)
-    folder.mkdir(exist_ok=True)
-    for name, text in texts.items():
-        write_text(folder / name, text, force=True)
+    about = {"format": "opgen export minimal", "case": failed}
+    with new_folder(folder, about, force) as made:
+        for name, text in texts.items():
+            (made / name).write_text(text, encoding="utf-8")
     if minimal.failure.own:
         note(
             f"{failed}: the fault needs the data of the case; they are in the programs, and"

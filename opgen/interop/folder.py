@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -83,9 +84,12 @@ def check(target: Path, force: bool) -> None:
 
 def misplaced(target: Path) -> str:
     """Why there can be no folder of this name; an empty text where there can."""
-    if target.exists():
-        return "" if target.is_dir() else "is a file; name a folder"
-    return "" if target.resolve().parent.is_dir() else f"there is no folder {target.parent}"
+    if target.exists() and not target.is_dir():
+        return "is a file; name a folder"
+    parent = target.resolve().parent
+    if not parent.is_dir():
+        return f"there is no folder {target.parent}"
+    return "" if os.access(parent, os.W_OK) else f"{target.parent} cannot be written; name another"
 
 
 def _within(folder: Path) -> set[str]:
