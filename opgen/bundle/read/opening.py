@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from pathlib import Path
@@ -156,7 +157,11 @@ class OpenedFile:
             raise
         except BundleError as error:
             raise self.unsound(str(error)) from None
+        except MemoryError:
+            raise
         except Exception as error:
+            if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+                raise OSError(error.errno, os.strerror(error.errno), str(self.path)) from None
             raise self.unsound(f"{type(error).__name__}: {error}") from error
 
     def _contents(self, file: h5py.File) -> None:
