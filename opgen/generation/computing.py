@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from opgen.generation import kernels
-from opgen.generation.inputs import SMALL, Inputs, fill
-from opgen.generation.inputs import Arrays as Arrays
+from opgen.generation.inputs import SMALL, Arrays, Inputs, fill
 from opgen.generation.kernels import Parts
 from opgen.numerics.arrays import Array, joined
 from opgen.numerics.bounds import Limits, Sums, bounded, certain_overflows

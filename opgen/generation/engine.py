@@ -20,7 +20,7 @@ from opgen.bundle.write.blocks import Blocks
 from opgen.bundle.write.output import write_errors
 from opgen.bundle.write.writer import Writer
 from opgen.generation import cluster, computing, processes
-from opgen.generation.computing import Arrays
+from opgen.generation.inputs import Arrays
 from opgen.numerics.arrays import Array
 from opgen.suite.batch import Batch
 from opgen.suite.suite import Suite

@@ -16,7 +16,7 @@ import numpy as np
 
 from opgen.bundle.read.reader import Bundle
 from opgen.generation import engine
-from opgen.generation.computing import Arrays
+from opgen.generation.inputs import Arrays
 from opgen.generation.kernels import Parts
 from opgen.generation.versions import versions
 from opgen.lock.lockfile import NOTHING, Lock, LockEntry, expectation_text

@@ -15,7 +15,8 @@ import pytest
 from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
 from opgen.generation import inputs
-from opgen.generation.computing import Arrays, compute
+from opgen.generation.computing import compute
+from opgen.generation.inputs import Arrays
 from opgen.generation.kernels import depths
 from opgen.golden import kernel
 from opgen.model import TensorDesc
