@@ -373,7 +373,7 @@ def test_the_command_writes_the_call_and_its_programs(
     )
     assert chosen.exit_code == 0 and chosen.stdout == done.stdout
     again = CliRunner().invoke(main, arguments)
-    assert again.exit_code == 2 and "holds files already; --force replaces them" in again.output
+    assert again.exit_code == 2 and "fault: exists already; --force replaces it" in again.output
     monkeypatch.setenv("LOOPBACK_FAULT", "")
     gone = CliRunner().invoke(main, [*arguments, "--force"])
     assert gone.exit_code == 2 and "passes when it is run again" in gone.output
