@@ -81,6 +81,8 @@ OPTIONAL: Mapping[str, Signature] = {
     "aclsysGetVersionStr": (c_int32, [c_char_p, c_char_p]),
 }
 """Functions that a runtime may not have."""
+SECOND_PHASE: Signature = (c_int32, [c_void_p, c_uint64, c_void_p, c_void_p])
+"""``aclnnX``: workspace, its size, executor, stream."""
 SCALARS: Mapping[str, type] = {"bool": c_bool, "int8": c_int8, "int32": c_int32, "int64": c_int64}
 
 
@@ -98,25 +100,12 @@ class TensorArgument:
     storage: tuple[int, ...]
 
 
-def declare(functions: Mapping[str, CFunction | None], signatures: Mapping[str, Signature]) -> None:
-    """Give functions their types; those that are None are left out."""
-    for name, (result, arguments) in signatures.items():
-        function = functions[name]
-        if function is not None:
-            function.restype, function.argtypes = result, arguments
-
-
-def declare_first_phase(function: CFunction, kinds: Sequence[str]) -> None:
-    """The types of ``aclnnXGetWorkspaceSize``: one per parameter, then the workspace's size and the
+def first_phase(kinds: Sequence[str]) -> Signature:
+    """``aclnnXGetWorkspaceSize``: one argument per parameter, then the workspace's size and the
     executor.
     """
     own = [SCALARS.get(kind, c_void_p) for kind in kinds]
-    function.restype, function.argtypes = c_int32, [*own, POINTER(c_uint64), POINTER(c_void_p)]
-
-
-def declare_second_phase(function: CFunction) -> None:
-    """The types of ``aclnnX``: workspace, its size, executor, stream."""
-    function.restype, function.argtypes = c_int32, [c_void_p, c_uint64, c_void_p, c_void_p]
+    return c_int32, [*own, POINTER(c_uint64), POINTER(c_void_p)]
 
 
 def integers(values: Sequence[int]) -> ctypes.Array[c_int64]:

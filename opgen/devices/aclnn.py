@@ -94,11 +94,13 @@ class AclnnBackend(Backend):
         outputs = [value for name, value in case.args.items() if name in case.golden]
         runs = memory.runs(desc.dtype for desc in outputs if isinstance(desc, TensorDesc))
         answers: list[CallAnswer] = []
-        while len(answers) < runs and not (answers and answers[-1].run_status):
-            try:
-                answers.append(self.worker.execute(request_of(case, self.guard, len(answers))))
-            except DeviceError as error:
-                raise DeviceLost(f"before {case.id}", f"it did not come back: {error}") from None
+        try:
+            for run in range(runs):
+                answers.append(self.worker.execute(request_of(case, self.guard, run)))
+                if answers[-1].run is None or answers[-1].run.status:
+                    break
+        except DeviceError as error:
+            raise DeviceLost(f"before {case.id}", f"it did not come back: {error}") from None
         return read_back(case, answers)
 
 
@@ -165,27 +167,29 @@ def read_back(case: CaseView, answers: Sequence[CallAnswer]) -> Result:
     passed, and what is noteworthy of any run. A device that wrote where nothing is its to write has
     the run status ``overrun``.
     """
-    last = answers[-1]
-    if last.run_status != 0:
-        return Result(case.id, last.status, last.run_status, last.time, last.error)
+    first, time = answers[-1].first, answers[-1].time
+    done = [answer.run for answer in answers if answer.run is not None]
+    if not done or done[-1].status:
+        status, error = (done[-1].status, done[-1].error) if done else (None, first.error)
+        return Result(case.id, first.status, status, time, error)
     names, outputs, unwritten = [*case.args, "workspace"], {}, {}
     remarks = [
         remark
-        for answer in answers
-        for position, found in answer.overwritten.items()
+        for run in done
+        for position, found in run.overwritten.items()
         for remark in memory.of_guards(names[position], found)
     ]
-    for position, raw in last.outputs.items():
+    for position, raw in done[-1].outputs.items():
         name, desc = names[position], case.args[names[position]]
         assert isinstance(desc, TensorDesc)
         places = index(desc.shape, desc.steps, desc.offset)
         if name not in case.storage:  # an input as well holds nothing that can be known again
-            left = memory.untouched(desc, [answer.outputs[position] for answer in answers])
+            left = memory.untouched(desc, [run.outputs[position] for run in done])
             remarks += memory.of_output(name, left, places, name in case.golden)
             unwritten[name] = int(left[places].sum())
         if name in case.golden or unwritten.get(name, len(places)) < len(places):
             outputs[name] = raw.view(numpy_dtype(desc.dtype))[places].reshape(desc.shape)
     status = OVERRUN if any(foreign for _, foreign in remarks) else 0
-    text = "; ".join(filter(None, (last.error, *dict.fromkeys(text for text, _ in remarks))))
+    text = "; ".join(filter(None, (first.error, *dict.fromkeys(text for text, _ in remarks))))
     known = {name: count for name, count in unwritten.items() if name in outputs}
-    return Result(case.id, last.status, status, last.time, text, outputs, known)
+    return Result(case.id, first.status, status, time, text, outputs, known)

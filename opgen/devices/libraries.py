@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from opgen.devices import DeviceError
-from opgen.devices.abi import CFunction
+from opgen.devices.abi import SECOND_PHASE, CFunction, Signature, first_phase
 
 RUNTIME = ("libascendcl.so", "libnnopbase.so")
 """Needed by everything; loaded first, with their symbols visible to the libraries of operators."""
@@ -98,46 +98,60 @@ class Libraries:
             self._load(place, ctypes.RTLD_LOCAL)
         self._searched = [*list(self.loaded.values())[len(runtime) :], *runtime]
 
-    def symbol(self, name: str) -> CFunction | None:
+    def function(self, name: str, signature: Signature) -> CFunction | None:
         """A function by its name: of the first operator library that has it, then of the runtime;
         None where none has.
         """
         functions = (getattr(library, name, None) for library in self._searched)
-        return next((function for function in functions if function is not None), None)
+        function = next((each for each in functions if each is not None), None)
+        if function is not None:
+            function.restype, function.argtypes = signature
+        return function
 
-    def require(self, names: Sequence[str]) -> dict[str, CFunction]:
+    def require(self, signatures: Mapping[str, Signature]) -> dict[str, CFunction]:
         """Functions by name; DeviceError naming every one that no library has."""
-        functions = {name: self.symbol(name) for name in names}
-        if missing := [name for name, function in functions.items() if function is None]:
-            raise self._without(missing)
-        return {name: function for name, function in functions.items() if function is not None}
+        return self._there({name: self.function(name, each) for name, each in signatures.items()})
 
     def operators(
-        self, apis: Sequence[str]
-    ) -> tuple[dict[str, tuple[CFunction, CFunction]], dict[str, tuple[str, ...]]]:
+        self, apis: Mapping[str, Sequence[str]]
+    ) -> tuple[dict[str, list[CFunction]], dict[str, tuple[str, ...]]]:
         """(operator -> the functions of its two phases, operator -> its symbols that no library
-        has).
+        has), from the kinds of every operator's parameters.
 
         DeviceError where not one of them is there: then it is a path that is missing, not an
         operator.
         """
-        there: dict[str, tuple[CFunction, CFunction]] = {}
-        absent: dict[str, tuple[str, ...]] = {}
-        for api in apis:
-            functions = {name: self.symbol(name) for name in (f"{api}GetWorkspaceSize", api)}
-            first, second = functions.values()
-            if first is not None and second is not None:
-                there[api] = first, second
-            else:
-                absent[api] = tuple(name for name, function in functions.items() if not function)
-        if absent and not there:
-            raise self._without([name for names in absent.values() for name in names])
-        return there, absent
+        phases = {
+            api: {
+                name: self.function(name, signature)
+                for name, signature in (
+                    (f"{api}GetWorkspaceSize", first_phase(kinds)),
+                    (api, SECOND_PHASE),
+                )
+            }
+            for api, kinds in apis.items()
+        }
+        absent = {
+            api: tuple(name for name, function in functions.items() if function is None)
+            for api, functions in phases.items()
+            if None in functions.values()
+        }
+        if absent.keys() == phases.keys():
+            self._there({name: each for both in phases.values() for name, each in both.items()})
+        there = phases.keys() - absent.keys()
+        return {api: list(self._there(phases[api]).values()) for api in there}, absent
 
-    def _without(self, names: Sequence[str]) -> DeviceError:
-        """The error of symbols that no library has, with where was looked."""
-        where = f"loaded {', '.join(self.loaded)}; not found: {', '.join(self.looked) or 'none'}"
-        return DeviceError("aclnn", f"no library has {', '.join(names)}; {where}; {HINT}")
+    def _there(self, functions: Mapping[str, CFunction | None]) -> dict[str, CFunction]:
+        """Functions that are all there; DeviceError naming those that are not, and where was
+        looked.
+        """
+        there = {name: function for name, function in functions.items() if function is not None}
+        if missing := [name for name in functions if name not in there]:
+            where = (
+                f"loaded {', '.join(self.loaded)}; not found: {', '.join(self.looked) or 'none'}"
+            )
+            raise DeviceError("aclnn", f"no library has {', '.join(missing)}; {where}; {HINT}")
+        return there
 
     def _runtime(self, name: str) -> bool:
         places = runtime_places(name, self.environment)

@@ -1,7 +1,7 @@
 """What a runner and its worker process say to each other: a setup, then calls one by one.
 
 The worker answers a :class:`Setup` with :class:`Ready`, or with the error that keeps it from
-working; and a :class:`CallRequest` with :class:`FirstPhase` and :class:`SecondPhase`.
+working; and a :class:`CallRequest` with a :class:`Phase`, and another.
 """
 
 from __future__ import annotations
@@ -61,18 +61,6 @@ class CallRequest:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class FirstPhase:
-    """The status of the first phase, ``unusable`` where the runtime refused something before it.
-
-    Where the status is not 0, or the request has no data, nothing runs; :class:`SecondPhase`
-    follows all the same, when all is given back.
-    """
-
-    status: Code
-    error: str
-
-
 class Overwritten(NamedTuple):
     """How many bytes of a buffer were written that are not the device's to write: of the guard
     before it, of itself where it is an input, of the guard behind it.
@@ -88,10 +76,12 @@ WORKSPACE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class SecondPhase:
-    """The run is over, if there was one, and what the call held is given back; ``unusable`` where
-    the runtime refused a copy. ``outputs``: position -> bytes of the storage; ``overwritten``:
-    position -> what was written that is not the device's.
+class Phase:
+    """A phase is over: its status, ``unusable`` where the runtime refused memory or a copy.
+
+    The second is over, even where nothing ran, when what the call held is given back.
+    ``outputs``: position -> bytes of the storage; ``overwritten``: position -> what was written
+    that is not the device's.
     """
 
     status: Code

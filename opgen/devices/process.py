@@ -10,24 +10,15 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import opgen
 from opgen.devices import DeviceError
-from opgen.devices.messages import (
-    CallRequest,
-    FirstPhase,
-    Overwritten,
-    Ready,
-    SecondPhase,
-    Setup,
-)
-from opgen.model import CRASH, TIMEOUT, UNUSABLE, Code, FileError
+from opgen.devices.messages import CallRequest, Phase, Ready, Setup
+from opgen.model import CRASH, TIMEOUT, UNUSABLE, FileError
 
 START_LIMIT = 120.0
 """Seconds that a worker may take to load the libraries and open the device."""
@@ -41,17 +32,13 @@ _LAST_WORDS = 400
 
 @dataclass(frozen=True, slots=True)
 class CallAnswer:
-    """What came of one request; a status is a number, or one of
-    :data:`opgen.model.STATUS_WORDS`. ``outputs`` and ``overwritten`` are those of
-    :class:`opgen.devices.messages.SecondPhase`.
+    """What came of one request, in so many seconds; a status is a number, or one of
+    :data:`opgen.model.STATUS_WORDS`. ``run`` is None where no second phase was to run.
     """
 
-    status: Code
-    run_status: Code | None
-    error: str
+    first: Phase
+    run: Phase | None
     time: float
-    outputs: dict[int, np.ndarray] = field(default_factory=dict)
-    overwritten: dict[int, Overwritten] = field(default_factory=dict)
 
 
 class _Died(Exception):
@@ -89,27 +76,23 @@ class Worker:
             self._restart()
         process, begin = self._process, time.monotonic()
         process.calls += 1
-        first: FirstPhase | None = None
+        phases: list[Phase] = []
         try:
             process.send(request)
-            first = process.receive(begin, self.timeout)
-            second: SecondPhase = process.receive(begin, self.timeout)
+            while len(phases) < 2:
+                phases.append(process.receive(begin, self.timeout))
         except _Died as error:
+            ran = phases and not phases[0].status and request.data
+            where = "in the second" if ran else "after the first" if phases else "in the first"
+            phases.append(Phase(error.word, f"{error} {where} phase"))
             process.stop()
-            seconds = time.monotonic() - begin
-            if first is None:
-                return CallAnswer(error.word, None, f"{error} in the first phase", seconds)
-            ran = first.status == 0 and request.data
-            where = "in the second" if ran else "after the first"
-            return CallAnswer(first.status, error.word, f"{error} {where} phase", seconds)
-        seconds = time.monotonic() - begin
-        if first.status == UNUSABLE or second.status:
+        first, seconds = phases[0], time.monotonic() - begin
+        run = phases[1] if len(phases) > 1 else None
+        if first.status == UNUSABLE or (run and run.status):
             process.stop()  # a device that failed once answers nothing reliably
-        if first.status or not request.data:
-            return CallAnswer(first.status, None, first.error, seconds)
-        return CallAnswer(
-            first.status, second.status, second.error, seconds, second.outputs, second.overwritten
-        )
+        if run and not run.status and (first.status or not request.data):
+            run = None
+        return CallAnswer(first, run, seconds)
 
     def stop(self) -> None:
         """End the process, by force if it does not end by itself."""

@@ -21,10 +21,9 @@ from opgen.devices.libraries import Libraries
 from opgen.devices.messages import (
     WORKSPACE,
     CallRequest,
-    FirstPhase,
     Overwritten,
+    Phase,
     Ready,
-    SecondPhase,
     Setup,
 )
 from opgen.model import UNUSABLE
@@ -33,24 +32,17 @@ PACKAGES = ("runtime", "toolkit", "opp", "compiler")
 """The packages whose versions are asked for."""
 
 
-class RuntimeFault(Exception):
-    """A function of the runtime returned something else than 0."""
-
-
 class Device:
     """The device and the functions of its libraries. DeviceError where one of them is not there."""
 
     def __init__(self, setup: Setup) -> None:
         self.libraries = Libraries()
-        self.functions = self.libraries.require(list(abi.RUNTIME))
-        self.optional = {name: self.libraries.symbol(name) for name in abi.OPTIONAL}
-        abi.declare(self.functions, abi.RUNTIME)
-        abi.declare(self.optional, abi.OPTIONAL)
+        self.functions = self.libraries.require(abi.RUNTIME)
+        self.optional = {
+            name: self.libraries.function(name, each) for name, each in abi.OPTIONAL.items()
+        }
         self.kinds = setup.apis
-        self.operators, self.absent = self.libraries.operators(list(setup.apis))
-        for api, (first, second) in self.operators.items():
-            abi.declare_first_phase(first, setup.apis[api])
-            abi.declare_second_phase(second)
+        self.operators, self.absent = self.libraries.operators(setup.apis)
         self.stream = c_void_p()
         self._open(setup.index)
 
@@ -62,13 +54,13 @@ class Device:
             status = self.functions["aclrtGetDeviceCount"](byref(count))
             if status or index >= count.value:
                 known = f"aclrtGetDeviceCount found {count.value} (status {status}) {self.error()}"
-                raise RuntimeFault(f"there is no device npu:{index}: {known}".rstrip())
+                raise RuntimeError(f"there is no device npu:{index}: {known}".rstrip())
             where = f"npu:{index}: "
             self.runtime("aclrtSetDevice", index)
             if self.optional["aclnnInit"] is not None:
                 self.runtime("aclnnInit", None)
             self.runtime("aclrtCreateStream", byref(self.stream))
-        except RuntimeFault as fault:
+        except RuntimeError as fault:
             raise DeviceError("aclnn", f"{where}{fault}") from None
 
     def facts(self) -> dict[str, str]:
@@ -87,12 +79,12 @@ class Device:
         return abi.text(function()) if function is not None else ""
 
     def runtime(self, name: str, *arguments: object, accepted: Sequence[int] = (0,)) -> None:
-        """Call a function of the runtime; RuntimeFault unless it returns 0."""
+        """Call a function of the runtime; RuntimeError unless it returns 0."""
         function = self.functions[name] if name in self.functions else self.optional[name]
         assert function is not None
         status = function(*arguments)
         if status not in accepted:
-            raise RuntimeFault(f"{name} returned {status}: {self.error() or 'no text'}")
+            raise RuntimeError(f"{name} returned {status}: {self.error() or 'no text'}")
 
 
 class Memory:
@@ -135,11 +127,11 @@ class Memory:
         return now[self.inner], Overwritten(*(int(part.sum()) for part in counts))
 
 
-def phases(device: Device, request: CallRequest) -> Iterator[FirstPhase | SecondPhase]:
+def phases(device: Device, request: CallRequest) -> Iterator[Phase]:
     """Both phases of one call, or the first alone. Memory that the call has spoilt may show only
     when it is given back: the end of the second is the end of that.
     """
-    second, noise = SecondPhase(0, ""), np.random.default_rng(request.seed)
+    second, noise = Phase(0, ""), np.random.default_rng(request.seed)
     with ExitStack() as owner, ExitStack() as objects:
 
         def laid(data: np.ndarray, output: bool) -> Memory:
@@ -155,7 +147,7 @@ def phases(device: Device, request: CallRequest) -> Iterator[FirstPhase | Second
         ]
         size, executor = c_uint64(), c_void_p()
         status = device.operators[request.api][0](*values, byref(size), byref(executor))
-        yield FirstPhase(status, device.error() if status else "")
+        yield Phase(status, device.error() if status else "")
         if not status and request.data:
             if size.value:
                 content = noise.integers(0, 256, size.value, dtype=np.uint8)
@@ -170,7 +162,7 @@ def _run(
     memory: Mapping[int, Memory],
     size: c_uint64,
     executor: c_void_p,
-) -> SecondPhase:
+) -> Phase:
     """The second phase with the workspace, its size and the executor; and what is then in
     memory.
     """
@@ -181,10 +173,10 @@ def _run(
         status = device.functions[name](device.stream)
     if status:
         texts = (f"{name} returned {status}", device.error())
-        return SecondPhase(status, ": ".join(filter(None, texts)))
+        return Phase(status, ": ".join(filter(None, texts)))
     now = {i: block.read() for i, block in memory.items()}
     outputs = {i: data for i, (data, _) in now.items() if memory[i].output and i != WORKSPACE}
-    return SecondPhase(0, "", outputs, {i: found for i, (_, found) in now.items() if any(found)})
+    return Phase(0, "", outputs, {i: found for i, (_, found) in now.items() if any(found)})
 
 
 def serve(connection: Connection) -> None:
@@ -198,12 +190,12 @@ def serve(connection: Connection) -> None:
     with suppress(EOFError):
         while True:
             messages = phases(device, connection.recv())
-            for kind in (FirstPhase, SecondPhase):
+            for _ in ("first", "second"):
                 try:
-                    message = next(messages, kind(0, ""))
-                except (RuntimeFault, RuntimeError, MemoryError) as error:
-                    message = kind(UNUSABLE, str(error) or type(error).__name__)
-                connection.send(message)
+                    phase = next(messages, Phase(0, ""))
+                except (RuntimeError, MemoryError) as error:
+                    phase = Phase(UNUSABLE, str(error) or type(error).__name__)
+                connection.send(phase)
 
 
 def _die_with_parent() -> None:
