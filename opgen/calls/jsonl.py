@@ -108,12 +108,11 @@ def _lines(source: str | Path) -> Iterator[str]:
             yield from _short(stream)
         finally:
             stream.detach()
-    elif str(source).endswith(".gz"):
-        with gzip.open(source, "rt", encoding="utf-8") as stream:
-            yield from _short(stream, most=MOST)
-    else:
-        with open(source, encoding="utf-8") as stream:
-            yield from _short(stream)
+        return
+    packed = str(source).endswith(".gz")
+    opened: Any = gzip.open if packed else open
+    with opened(source, "rt", encoding="utf-8") as stream:
+        yield from _short(stream, MOST if packed else inf)
 
 
 def _short(stream: TextIO, most: float = inf) -> Iterator[str]:

@@ -17,8 +17,7 @@ import numpy as np
 
 from opgen.model import Code
 from opgen.spec.language import parse
-from opgen.spec.language.functions import Value
-from opgen.spec.language.term import FixedView, Reference, Term, View
+from opgen.spec.language.term import Term, View
 from opgen.spec.rules import Guard, Rule, true_where
 from opgen.spec.spec import Spec, SpecScope
 
@@ -140,44 +139,6 @@ class Errata:
     release: str
     pages: Mapping[str, PageErrata]
     digest: str
-
-
-class NamedScope:
-    """The names of a spec and the names that an errata file adds to them."""
-
-    def __init__(self, scope: SpecScope, added: Mapping[str, Term]) -> None:
-        self.scope = scope
-        self.added = added
-
-    def kind(self, reference: Reference) -> str | None:
-        name, what = reference
-        if what == "" and name in self.added:
-            return self.added[name].kind
-        return self.scope.kind(reference)
-
-    def constant(self, name: str) -> int | None:
-        return self.scope.constant(name)
-
-    def names(self) -> list[str]:
-        return [*self.added, *self.scope.names()]
-
-
-class NamedView(FixedView):
-    """Columns of a view and of the added names; each is computed once."""
-
-    def __init__(self, view: View, added: Mapping[str, Term]) -> None:
-        super().__init__()
-        self.view = view
-        self.added = added
-        self.known: dict[Reference, Value] = {}
-
-    def get(self, reference: Reference) -> Value:
-        name, what = reference
-        if what != "" or name not in self.added:
-            return self.view.get(reference)
-        if reference not in self.known:
-            self.known[reference] = self.added[name].value(self)
-        return self.known[reference]
 
 
 NEVER: tuple[Guard, ...] = (Guard(None, parse.relation("0 == 0", SpecScope({}))),)

@@ -15,7 +15,6 @@ from opgen.oracle.errata import (
     NEVER,
     Errata,
     Fault,
-    NamedScope,
     Numeric,
     PageErrata,
     Stage,
@@ -35,7 +34,7 @@ from opgen.spec.language.parse import compiled, condition, relation
 from opgen.spec.language.parse import term as parsed
 from opgen.spec.language.term import Term
 from opgen.spec.rules import Guard
-from opgen.spec.spec import Spec
+from opgen.spec.spec import Spec, SpecScope
 from opgen.spec.spec_form import Words
 
 
@@ -159,7 +158,7 @@ class _ErrataReader:
     # one page -------------------------------------------------------------------------------------
     def page(self, spec: Spec) -> PageErrata:
         added: dict[str, Term] = {}
-        self.scope = NamedScope(spec.scope, added)
+        self.scope = SpecScope(spec.parameters, added)
         for name, text in self.form.names.items():
             if name in spec.scope.names():
                 self.doc.problem(

@@ -167,9 +167,6 @@ class Judgement:
         )
         columns = [show(self.spec, self.view, reference, rows) for reference in references]
         labels = list(map(label, references))
-        if not any(UNBOUND in column for column in columns):
-            text = ", ".join(f"{name}=%s" for name in labels)
-            return [text % values for values in zip(*columns, strict=True)]
         return [
             ", ".join(
                 f"{name}={value}"
@@ -213,23 +210,10 @@ def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) ->
     kind = spec.scope.kind(reference)
     if kind == "shape":
         rank, extents = value.data
-        shown = [
-            str(list(shape[:size]))
-            for shape, size in zip(extents[rows].tolist(), rank[rows].tolist(), strict=True)
-        ]
+        shapes = zip(extents[rows].tolist(), rank[rows].tolist(), strict=True)
+        shown = [str(list(shape[:size])) for shape, size in shapes]
     else:
         numbers = np.broadcast_to(np.asarray(value.data), total)[rows].tolist()
-        if kind in ("dtype", "format", "product"):
-            names = vocabulary().names[kind]
-            shown = [names[number] for number in numbers]
-        else:
-            shown = (
-                [str(number).lower() for number in numbers]
-                if kind == "bool"
-                else list(map(str, numbers))
-            )
-    return (
-        shown
-        if bound.all()
-        else [text if known else UNBOUND for text, known in zip(shown, bound.tolist(), strict=True)]
-    )
+        words = vocabulary().names.get(kind or "")
+        shown = [words[n] if words else str(n).lower() for n in numbers]
+    return [text if known else UNBOUND for text, known in zip(shown, bound.tolist(), strict=True)]

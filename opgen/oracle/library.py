@@ -19,9 +19,10 @@ from opgen.calls.layout import self_overlapping, within_storage
 from opgen.calls.table import TensorColumn
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASH, Code, LibraryAnswer
-from opgen.oracle.errata import Basis, Errata, Fault, NamedView, Numeric, PageErrata
+from opgen.oracle.errata import Basis, Errata, Fault, Numeric, PageErrata
 from opgen.oracle.erratafile import errata
 from opgen.oracle.judgement import Judgement
+from opgen.spec.table_view import TableView
 
 ACCEPTED, UNKNOWN = -1, -2
 """The stages of a call that passes every stage, and of one on a product of which the release's
@@ -38,7 +39,7 @@ class LibraryAnswers:
     release: str
     page: PageErrata
     judgement: Judgement
-    view: NamedView
+    view: TableView
     stage: np.ndarray
 
     @cached_property
@@ -163,7 +164,7 @@ def answers_to(judgement: Judgement, known: Errata | None = None) -> LibraryAnsw
         return None
     page = known.pages[judgement.spec.name]
     rows = len(judgement.table)
-    view = NamedView(judgement.view, page.names)
+    view = judgement.view.naming(page.names)
     broken = {rule.id: column for rule, column in judgement.breaking}
     spoken_of = [vocabulary().index["product"][product] for product in judgement.spec.judges]
     open_rows = np.isin(judgement.table.product, spoken_of)

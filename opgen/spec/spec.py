@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 from opgen.calls.kinds import KINDS, Family
 from opgen.spec.language.term import Reference, Term
@@ -174,11 +175,13 @@ class Spec:
 
 class SpecScope:
     """The names of a spec: its parameters, the letters of its shapes, the slots of its arrays, the
-    words of its enums.
+    words of its enums; and terms with names of their own, which errata have ``added``.
     """
 
-    def __init__(self, parameters: Mapping[str, Parameter]) -> None:
-        self.parameters = parameters
+    def __init__(
+        self, parameters: Mapping[str, Parameter], added: Mapping[str, Term] = MappingProxyType({})
+    ) -> None:
+        self.parameters, self.added = parameters, added
         self.words = {word: number for p in parameters.values() for number, word in p.enum.items()}
         self.occurrences: dict[str, list[Occurrence]] = {}
         for p in parameters.values():
@@ -195,11 +198,13 @@ class SpecScope:
         return self.words.get(name)
 
     def names(self) -> list[str]:
-        return [*self.parameters, *self.occurrences, *self.words, "product"]
+        return [*self.added, *self.parameters, *self.occurrences, *self.words, "product"]
 
     def kind(self, reference: Reference) -> str | None:
         """int, bool, dtype, format, product or shape; ``None`` where there is no such name."""
         name, what = reference
+        if what == "" and name in self.added:
+            return self.added[name].kind
         if what == "" and (name == "product" or name in self.occurrences):
             return "product" if name == "product" else "int"
         if name not in self.parameters:

@@ -8,7 +8,10 @@ or unbound.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +19,7 @@ from opgen.calls import bigint, layout
 from opgen.calls.factorize import factorize_rows
 from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
 from opgen.spec.language.functions import Value
-from opgen.spec.language.term import Asked, FixedView, Reference
+from opgen.spec.language.term import Asked, FixedView, Reference, Term
 from opgen.spec.spec import Spec
 
 Mask: TypeAlias = np.ndarray | bool
@@ -24,16 +27,23 @@ Mask: TypeAlias = np.ndarray | bool
 
 
 class TableView(FixedView):
-    """The names of a spec over the rows of a table; values are computed once, and one that is bound
-    everywhere says so with ``True``.
+    """The names of a spec, and ``added`` ones, over the rows of a table; values are computed once,
+    and one that is bound everywhere says so with ``True``.
     """
 
-    def __init__(self, spec: Spec, table: CallTable) -> None:
+    def __init__(
+        self, spec: Spec, table: CallTable, added: Mapping[str, Term] = MappingProxyType({})
+    ) -> None:
         super().__init__()
-        self.spec = spec
-        self.table = table
+        self.spec, self.table, self.added = spec, table, added
         self.known: dict[Reference, Value] = {}
         self.sized: dict[tuple[str, int], np.ndarray] = {}
+
+    def naming(self, added: Mapping[str, Term]) -> TableView:
+        """The same with more names; what is known of it is not computed again."""
+        view = TableView(self.spec, self.table, added)
+        view.known |= self.known
+        return view
 
     def get(self, reference: Reference) -> Value:
         value = self.known.get(reference)
@@ -68,6 +78,8 @@ class TableView(FixedView):
     def read(self, reference: Reference) -> Value:
         name, what = reference
         if what == "":
+            if name in self.added:
+                return self.added[name].value(self)
             if name == "product":
                 return Value(self.table.product)
             column = self.table.columns.get(name)
@@ -130,17 +142,21 @@ def _tensor(column: TensorColumn, what: Asked) -> Value:
     there = _there(column)
     if isinstance(what, tuple):
         return _item(column.shape, column.rank, what[1], there)
-    if what == "shape":
-        return Value((column.rank, column.shape), there)
-    if what == "numel":
-        return Value(column.numel(), there)
-    if what == "storage_numel":
-        return Value(layout.storage_numel(column), there)
-    if what == "strided":
-        return Value(~layout.contiguous(column), there)
     if what in ("lowest", "highest"):
         return _extreme(column.shape, column.rank, there, lowest=what == "lowest")
-    return Value(getattr(column, str(what)), there)
+    return Value(_OF_TENSORS[str(what)](column), there)
+
+
+_OF_TENSORS: Mapping[str, Callable[[TensorColumn], Any]] = {
+    "dtype": attrgetter("dtype"),
+    "format": attrgetter("format"),
+    "rank": attrgetter("rank"),
+    "shape": attrgetter("rank", "shape"),
+    "numel": TensorColumn.numel,
+    "storage_numel": layout.storage_numel,
+    "strided": lambda column: ~layout.contiguous(column),
+}
+"""What may be asked of a tensor that is there, besides extents."""
 
 
 def _array(column: ArrayColumn, what: Asked) -> Value:

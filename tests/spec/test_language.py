@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from opgen.calls import bigint
 from opgen.calls.vocabulary import vocabulary
-from opgen.oracle.errata import NamedView
 from opgen.spec.language import parse
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference, TermError
@@ -297,11 +296,6 @@ def test_what_a_name_is_has_no_divisor() -> None:
     )
     assert value.over == 1 and value.bound.tolist() == [True, False, True, True]
     assert value.data[value.bound].tolist() == [1, (2**63 - 2) // 6, -2]
-    added = NamedView(ints(c=[4, 6, 7]), {"half": parse.term("c / 2", Names())})
-    assert [added.get(("half", "")).data.tolist()[:2], added.get(("half", "")).bound.tolist()] == [
-        [2, 3],
-        [True, True, False],
-    ]
 
 
 def test_formulas_over_a_small_range() -> None:

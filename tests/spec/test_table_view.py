@@ -10,6 +10,8 @@ import pytest
 from opgen.calls.table import from_calls
 from opgen.model import Call, TensorDesc
 from opgen.spec import specfile
+from opgen.spec.language import parse
+from opgen.spec.spec import SpecScope
 from opgen.spec.table_view import TableView
 from tests.support.spec_sample import TEXT
 
@@ -26,6 +28,15 @@ ARGS: dict[str, Any] = {
     "mask": (True, False),
     "gradInput": TensorDesc((), "FLOAT"),
 }
+
+
+def test_names_may_be_added_and_are_whole_numbers() -> None:
+    calls = [Call(SPEC.api, "ascend910", {**ARGS, "kernel": (k,)}) for k in (4, 6, 7)]
+    view = TableView(SPEC, from_calls(SPEC.api, SPEC.kinds, calls))
+    half = parse.term("kH / 2", SPEC.scope)
+    added = view.naming({"half": half}).get(("half", ""))
+    assert added.data.tolist()[:2] == [2, 3] and added.bound.tolist() == [True, True, False]
+    assert SpecScope(SPEC.parameters, {"half": half}).kind(("half", "")) == "int"
 
 
 def value(reference: tuple[str, Any], **changes: Any) -> Any:
