@@ -4,16 +4,20 @@ remedy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias, TypeVar
 
 from opgen.files.resources import specs_folder
-from opgen.files.yamlfile import Document, did_you_mean, parse, read
-from opgen.model import CRASH, Code, FileError, Problem, collecting
+from opgen.files.yamlfile import Document, Location, did_you_mean, parse, read
+from opgen.model import CRASH, FileError, Problem, collecting
 from opgen.oracle.errata import (
     NEVER,
+    Basis,
     Errata,
+    Erratum,
     Fault,
     Numeric,
     PageErrata,
@@ -25,6 +29,7 @@ from opgen.oracle.errata_form import (
     CHANGES,
     ERRATA,
     EntryForm,
+    FaultForm,
     NumericForm,
     StageForm,
     ToleranceForm,
@@ -32,10 +37,14 @@ from opgen.oracle.errata_form import (
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.language.parse import compiled, condition, relation
 from opgen.spec.language.parse import term as parsed
-from opgen.spec.language.term import Term
+from opgen.spec.language.term import Scope, Term
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Spec, SpecScope
 from opgen.spec.spec_form import Words
+
+Common: TypeAlias = tuple[str, Words, Basis, str, Term | None]
+"""What all errata have."""
+T = TypeVar("T")
 
 
 def load(path: Path, pages: Catalog, shown: str | None = None) -> Errata:
@@ -78,10 +87,15 @@ class _ErrataReader:
         self.doc = document
         self.catalog = pages
         self.form = ERRATA.whole(document)
-        self.checks: tuple[tuple[str, type[Stage], Mapping[str, StageForm]], ...] = (
-            ("stages", Stage, self.form.stages),
-            ("faults", Fault, self.form.faults),
-        )
+        sections: dict[str, Mapping[str, EntryForm]] = {
+            "stages": self.form.stages,
+            "faults": self.form.faults,
+            "tolerates": self.form.tolerates,
+            "numeric": self.form.numeric,
+        }
+        self.entries = {
+            (section, name): form for section, of in sections.items() for name, form in of.items()
+        }
 
     def errata(self) -> Errata:
         api, known = self.form.api, self.catalog.kinds
@@ -89,8 +103,7 @@ class _ErrataReader:
         if not pages:
             hint, listed = did_you_mean(api, known), ", ".join(known)
             self.doc.problem(("api",), f"no page of {api!r}{hint}; known: {listed}")
-        self.rules = {rule.id: None for page in pages for rule in page.rules}
-        self.check_entries()
+        self.check_entries({rule.id for page in pages for rule in page.rules})
         read_pages = {page.name: self.page(page) for page in pages}
         for where, name, text in faults(tuple(read_pages.values())):
             self.doc.problem(where, text, name)
@@ -98,153 +111,121 @@ class _ErrataReader:
         return Errata(self.doc.file, api, self.form.release, read_pages, self.doc.digest)
 
     # what is the same on every page ---------------------------------------------------------------
-    def check_entries(self) -> None:
-        """Ids differ, and the sources and rules that entries name are there."""
-        sections: dict[str, Mapping[str, EntryForm]] = {
-            "stages": self.form.stages,
-            "faults": self.form.faults,
-            "tolerates": self.form.tolerates,
-            "numeric": self.form.numeric,
-        }
-        ids: set[str] = set()
-        for section, entries in sections.items():
-            for name, entry in entries.items():
-                where = (section, name)
-                if name in ids:
-                    self.doc.problem(where, "is the id of two entries; rename one", name)
-                ids.add(name)
-                for place in entry.where:
-                    source = place.partition(":")[0]
-                    if source not in self.form.sources:
-                        hint = did_you_mean(source, self.form.sources)
-                        self.doc.problem(
-                            (*where, "where"),
-                            f"no such source '{source}'{hint}; name it under sources",
-                        )
-                for key in ("rules", "instead_of"):
-                    for rule in getattr(entry, key, ()):
-                        if rule not in self.rules:
-                            text = f"no such rule '{rule}'{did_you_mean(rule, self.rules)}"
-                            self.doc.problem((*where, key), text, f"{section}.{name}")
-        for section, _, entries in self.checks:
-            for name, stage in entries.items():
-                self.check_stage((section, name), stage)
-        for name, tolerance in self.form.tolerates.items():
-            if not tolerance.rules:
-                self.doc.problem(("tolerates", name), "changes nothing: it names no rule", name)
-        for name, numeric in self.form.numeric.items():
-            self.check_numeric(name, numeric)
-
-    def check_stage(self, where: tuple[str, str], form: StageForm) -> None:
-        name = where[1]
-        if not form.rules and not form.require and form.when is None:
-            self.doc.problem(where, "answers for every call; give it rules, require or when", name)
-        if len(set(form.code)) != len(form.code) or not 1 <= len(form.code) <= 2:
-            text = "expects one code, or two where the first phase cannot tell"
-            self.doc.problem((*where, "code"), text, name)
-
-    def check_numeric(self, name: str, form: NumericForm) -> None:
-        where = ("numeric", name)
-        if sum(bool(getattr(form, change)) for change in CHANGES) != 1:
-            changes = ", ".join(CHANGES)
-            text = f"changes nothing, or too much: give exactly one of {changes}"
-            self.doc.problem(where, text, name)
-        if form.roundings and not form.bound:
-            text = (
-                f"expects how often terms are rounded to the dtype of bound, not {form.roundings}"
-            )
-            self.doc.problem((*where, "roundings"), text, name)
+    def check_entries(self, rules: Collection[str]) -> None:
+        """Ids differ, the sources and rules that entries name are there, and each changes
+        something.
+        """
+        times = Counter(name for _, name in self.entries)
+        for where, form in self.entries.items():
+            section, name = where
+            if times[name] > 1:
+                self.doc.problem(where, "is the id of two entries; rename one", name)
+            for source in (place.partition(":")[0] for place in form.where):
+                if source not in self.form.sources:
+                    text = f"no such source '{source}'{did_you_mean(source, self.form.sources)}"
+                    self.doc.problem((*where, "where"), f"{text}; name it under sources")
+            for key in ("rules", "instead_of"):
+                for rule in getattr(form, key, ()):
+                    if rule not in rules:
+                        text = f"no such rule '{rule}'{did_you_mean(rule, rules)}"
+                        self.doc.problem((*where, key), text, f"{section}.{name}")
+            for key, text in _faults_of(form):
+                self.doc.problem((*where, key) if key else where, text, name)
 
     # one page -------------------------------------------------------------------------------------
     def page(self, spec: Spec) -> PageErrata:
         added: dict[str, Term] = {}
         self.scope = SpecScope(spec.parameters, added)
         for name, text in self.form.names.items():
+            where = ("names", name)
             if name in spec.scope.names():
-                self.doc.problem(
-                    ("names", name), "is a name of the page already; choose another", name
-                )
-            term = compiled(self.doc, ("names", name), name, parsed, text, self.scope)
+                self.doc.problem(where, "is a name of the page already; choose another", name)
+            term = self.compiled(where, name, parsed, text)
             if term is not None:
                 added[name] = term
+        entries = [self.entry(spec, where, form) for where, form in self.entries.items()]
         return PageErrata(
             spec,
             added,
-            tuple(
-                self.stage(kind, spec, section, name, form)
-                for section, kind, entries in self.checks
-                for name, form in entries.items()
-            ),
-            tuple(self.tolerance(name, form) for name, form in self.form.tolerates.items()),
-            tuple(self.numeric(spec, name, form) for name, form in self.form.numeric.items()),
+            tuple(entry for entry in entries if isinstance(entry, Stage)),
+            tuple(entry for entry in entries if isinstance(entry, Tolerance)),
+            tuple(entry for entry in entries if isinstance(entry, Numeric)),
         )
 
-    def when(self, section: str, name: str, form: EntryForm) -> Term | None:
-        if form.when is None:
-            return None
-        where = (section, name, "when")
-        return compiled(self.doc, where, name, condition, form.when, self.scope)
+    def compiled(
+        self, where: Location, name: str, compiler: Callable[[str, Scope], T], text: str
+    ) -> T | None:
+        return compiled(self.doc, where, name, compiler, text, self.scope)
 
-    def places(self, form: EntryForm) -> Words:
-        """The places of an entry spelled out: ``NAME:LINES`` is a file of ``sources``."""
-        parts = [place.partition(":") for place in form.where]
-        sources = self.form.sources
-        return tuple(sources.get(name, name) + colon + lines for name, colon, lines in parts)
-
-    def stage(
-        self, kind: type[Stage], spec: Spec, section: str, name: str, form: StageForm
-    ) -> Stage:
-        where = (section, name, "require")
-        checks = [
-            compiled(self.doc, where, name, relation, text, self.scope) for text in form.require
-        ]
+    def entry(self, spec: Spec, where: tuple[str, str], form: EntryForm) -> Erratum:
+        """An entry in the names of a page; ``NAME:LINES`` of its ``where`` is spelled out."""
+        name, sources = where[1], self.form.sources
+        places = [place.partition(":") for place in form.where]
+        common = (
+            name,
+            tuple(sources.get(source, source) + colon + lines for source, colon, lines in places),
+            form.basis,
+            form.note,
+            self.compiled((*where, "when"), name, condition, form.when) if form.when else None,
+        )
+        if isinstance(form, NumericForm):
+            return self.numeric(spec, where, form, common)
+        if not isinstance(form, StageForm):
+            assert isinstance(form, ToleranceForm)
+            return Tolerance(*common, rules=form.rules)
+        place = (*where, "require")
+        checks = [self.compiled(place, name, relation, text) for text in form.require]
         rules = tuple(spec.rule[rule] for rule in form.rules if rule in spec.rule)
         # rules of another page of the operator leave a stage that never answers here
         never = NEVER if form.rules and not rules else ()
-        return kind(
-            name,
-            self.places(form),
-            form.basis,
-            form.note,
-            self.when(section, name, form),
+        return (Fault if isinstance(form, FaultForm) else Stage)(
+            *common,
             rules=rules,
             guards=tuple(Guard(None, check) for check in checks if check) or never,
-            codes=_ascending(form.code),
+            codes=tuple(sorted(form.code, key=lambda code: (code == CRASH, code))),
             instead_of=form.instead_of,
         )
 
-    def tolerance(self, name: str, form: ToleranceForm) -> Tolerance:
-        when = self.when("tolerates", name, form)
-        return Tolerance(name, self.places(form), form.basis, form.note, when, rules=form.rules)
-
-    def numeric(self, spec: Spec, name: str, form: NumericForm) -> Numeric:
-        where = ("numeric", name)
+    def numeric(
+        self, spec: Spec, where: tuple[str, str], form: NumericForm, common: Common
+    ) -> Numeric:
         outputs = tuple(p.name for p in spec.outputs)
         chosen = outputs if form.outputs is None else form.outputs
         self.doc.known((*where, "outputs"), chosen, outputs, "output")
-        values = {}
+        reference = {}
         for key, text in form.reference.items():
             place = (*where, "reference", key)
             if spec.scope.kind((key, "")) is None:
                 hint = did_you_mean(key, spec.scope.names())
-                self.doc.problem(place, f"no such name{hint}", name)
-            values[key] = compiled(self.doc, place, name, parsed, str(text), self.scope)
+                self.doc.problem(place, f"no such name{hint}", where[1])
+            term = self.compiled(place, where[1], parsed, str(text))
+            if term is not None:
+                reference[key] = term
         return Numeric(
-            name,
-            self.places(form),
-            form.basis,
-            form.note,
-            self.when("numeric", name, form),
+            *common,
             outputs=chosen,
             bound=form.bound,
             roundings=form.roundings,
             through=form.through,
             compute=form.compute,
-            reference={key: term for key, term in values.items() if term is not None},
+            reference=reference,
             written=form.written,
         )
 
 
-def _ascending(codes: tuple[Code, ...]) -> tuple[Code, ...]:
-    """Numbers ascending, then crash."""
-    return tuple(sorted(codes, key=lambda code: (code == CRASH, code)))
+def _faults_of(form: EntryForm) -> Iterator[tuple[str, str]]:
+    """(the key that it is about, what is wrong) of an entry by itself."""
+    if isinstance(form, StageForm):
+        if not form.rules and not form.require and form.when is None:
+            yield "", "answers for every call; give it rules, require or when"
+        if len(set(form.code)) != len(form.code) or not 1 <= len(form.code) <= 2:
+            yield "code", "expects one code, or two where the first phase cannot tell"
+    elif isinstance(form, NumericForm):
+        if sum(bool(getattr(form, change)) for change in CHANGES) != 1:
+            changes = ", ".join(CHANGES)
+            yield "", f"changes nothing, or too much: give exactly one of {changes}"
+        if form.roundings and not form.bound:
+            expected = "how often terms are rounded to the dtype of bound"
+            yield "roundings", f"expects {expected}, not {form.roundings}"
+    elif isinstance(form, ToleranceForm) and not form.rules:
+        yield "", "changes nothing: it names no rule"
