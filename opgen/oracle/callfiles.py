@@ -39,7 +39,7 @@ from opgen.model import (
     written,
 )
 from opgen.oracle import library
-from opgen.oracle.judgement import Judgement, judge
+from opgen.oracle.judgement import judge
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
 
@@ -96,18 +96,11 @@ def judge_calls(calls: Sequence[NamedCall], pages: Catalog, rows: int = ROWS) ->
                 distinct = [calls[here[j]].call for j in first.tolist()]
                 judgement = judge(spec, from_calls(spec.api, spec.kinds, distinct))
                 page_side = list(judgement.expectations())
-                library_side = library_answers(judgement)
+                known = library.answers_to(judgement)
+                library_side = [None] * len(distinct) if known is None else [*known.answers()]
                 for i, j in zip(here, numbers.tolist(), strict=True):
                     answers[i] = JudgedCall(calls[i], page_side[j], library_side[j])
         return [answers[i] for i in range(len(calls))]
-
-
-def library_answers(judgement: Judgement) -> list[LibraryAnswer | None]:
-    """What the published library answers to every row; equal answers are one object."""
-    answers = library.answers_to(judgement)
-    if answers is None:
-        return [None] * len(judgement.table)
-    return [*answers.answers()]
 
 
 # for programs -------------------------------------------------------------------------------------
