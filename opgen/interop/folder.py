@@ -65,31 +65,28 @@ def new_folder(path: str | Path, manifest: Mapping[str, object], force: bool) ->
 
 def check(target: Path, force: bool) -> None:
     """Raise FileError where a folder cannot be written, before any work is done for it."""
-    reason = misplaced(target)
-    if not reason and target.exists() and any(target.iterdir()):
-        own = _entries(target)
-        others = sorted(_within(target) - own)
-        if not own:
-            reason = "is not empty and not an export of opgen; name another folder"
-        elif others:
-            reason = (
-                f"holds files of no export ({', '.join(others[:3])}); move it away or"
-                " name another folder"
-            )
-        elif not force:
-            reason = "exists already; --force replaces it"
-    if reason:
+    if reason := _refusal(target, force):
         raise FileError.of(str(target), "", reason)
 
 
-def misplaced(target: Path) -> str:
-    """Why there can be no folder of this name; an empty text where there can."""
-    if target.exists() and not target.is_dir():
-        return "is a file; name a folder"
+def _refusal(target: Path, force: bool) -> str:
+    """Why a folder cannot be written; an empty text where it can."""
     parent = target.resolve().parent
     if not parent.is_dir():
         return f"there is no folder {target.parent}"
-    return "" if os.access(parent, os.W_OK) else f"{target.parent} cannot be written; name another"
+    if target.exists() and not target.is_dir():
+        return "is a file; name a folder"
+    if not os.access(parent, os.W_OK):
+        return f"{target.parent} cannot be written; name another"
+    within, own = _within(target), _entries(target)
+    if within and not own:
+        return "is not empty and not an export of opgen; name another folder"
+    if others := sorted(within - own):
+        return (
+            f"holds files of no export ({', '.join(others[:3])}); move it away or name another"
+            " folder"
+        )
+    return "exists already; --force replaces it" if within and not force else ""
 
 
 def _within(folder: Path) -> set[str]:

@@ -24,13 +24,6 @@ from opgen.spec.spec import Spec
 
 _HEAD = Path(__file__).with_name("gtest_head.txt")
 _HOLDERS = {"tensor": "Tensor", "int_array": "IntArray", "bool_array": "BoolArray"}
-_TAKEN = frozenset(
-    """alignas alignof and asm auto bool break case catch char class const continue default delete do double else enum explicit
-    export extern false float for friend goto if inline int long mutable namespace new not operator or private protected public
-    register return short signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned
-    using virtual void volatile while xor status executor workspaceSize Tensor IntArray BoolArray Bytes Dims std""".split()  # noqa: SIM905
-)
-"""Words that a variable of the file cannot be called."""
 
 
 def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool = False) -> Export:
@@ -136,28 +129,25 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
 
 
 def _local(name: str) -> str:
-    return f"{name}_" if name in _TAKEN else name
+    """The variable of a parameter: a name like no word of C++."""
+    return f"{name}_"
 
 
 def _passed(kind: str, name: str, value: Argument) -> str:
     if kind in _HOLDERS:
         return "nullptr" if value is None else f"{_local(name)}.get()"
-    if kind == "bool":
-        return "true" if value else "false"
     assert isinstance(value, int)
     number = _number(value)
-    return number if kind == "int64" else f"static_cast<{KINDS[kind].c_type}>({number})"
+    return number if kind in ("bool", "int64") else f"static_cast<{KINDS[kind].c_type}>({number})"
 
 
 def _number(value: int) -> str:
-    """A literal; the lowest of int64 has none of its own."""
-    return str(value) if value > -(2**63) else "INT64_MIN"
+    """A literal of a number or a truth; the lowest of int64 has none of its own."""
+    return str(value).lower() if value > -(2**63) else "INT64_MIN"
 
 
 def _list(values: Iterable[int]) -> str:
-    return (
-        "{" + ", ".join(str(v).lower() if isinstance(v, bool) else _number(v) for v in values) + "}"
-    )
+    return "{" + ", ".join(map(_number, values)) + "}"
 
 
 def _constructed(kind: str, value: Argument, with_data: bool) -> str:
