@@ -82,15 +82,13 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
     while (case.op, label) in used:
         label = f"{name}_{next(numbers)}"
     used.add((case.op, label))
-    args, lines = case.args, []
-    for p in spec.parameters.values():
-        holder = _HOLDERS.get(spec.kinds[p.name])
-        if holder is not None and args[p.name] is not None:
-            lines.append(
-                f"{holder}"
-                f" {_local(p.name)}{_constructed(spec.kinds[p.name], args[p.name], case.phase == 2)};"
-            )
-    passed = [_passed(spec.kinds[p.name], p.name, args[p.name]) for p in spec.parameters.values()]
+    args = case.args
+    held = [
+        f"{_HOLDERS[kind]} {_local(name)}{_constructed(kind, args[name], case.phase == 2)};"
+        for name, kind in spec.kinds.items()
+        if kind in _HOLDERS and args[name] is not None
+    ]
+    passed = [_passed(kind, name, args[name]) for name, kind in spec.kinds.items()]
     codes = ", ".join(str(code) for code in case.expect.codes if isinstance(code, int))
     any_error = "true" if ANY_ERROR in case.expect.codes else "false"
     rules = ", ".join(broken.rule for broken in case.expect.breaks)
@@ -108,7 +106,7 @@ def test(case: CaseView, spec: Spec, used: set[tuple[str, str]]) -> str:
             f"if (!OnProduct({_string(vocabulary().products[case.product]['socs'])})) {{ GTEST_SKIP() <<"
             ' "a case of another product"; }'
         ),
-        *lines,
+        *held,
         "uint64_t workspaceSize = 0;",
         "aclOpExecutor* executor = nullptr;",
         (
