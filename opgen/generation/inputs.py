@@ -99,10 +99,19 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
     for inputs, depth in zip(filled, depths, strict=True):
         batch = inputs.batch
         recipe, roles, tensors, cases = batch.recipe, batch.roles, batch.tensors, len(batch.ids)
+        larger = Parts.of(batch.op).scale
+        scale = larger(batch.names) if larger else 0
         for name in batch.inputs:
             desc = tensors[name]
             numbers = _numbers(
-                recipe, roles[name], desc.dtype, batch.compute, depth, batch.factors, desc.range
+                recipe,
+                roles[name],
+                desc.dtype,
+                batch.compute,
+                depth,
+                batch.factors,
+                desc.range,
+                scale if name == batch.gradient else 0,
             )
             inputs.numbers[name] = numbers
             size = prod(desc.shape)
@@ -127,6 +136,7 @@ def _numbers(
     depth: int,
     factors: int,
     range: tuple[float, float] | None,
+    scale: int,
 ) -> Numbers:
     slot = Slot(
         "",
@@ -137,6 +147,7 @@ def _numbers(
         role,
         factors,
         range=range,
+        scale=scale,
     )
     way, step = RECIPES[recipe].draw(role), quantum(recipe, slot)
     alike = None if way.key is None else _kind(recipe, role, compute, *way.key(slot))

@@ -30,6 +30,7 @@ class Parts(NamedTuple):
     both: Any
     gain: Any
     places: Any
+    scale: Any
     partners: Mapping[str, str] | None
     factors: Mapping[str, tuple[str, ...]]
     differences: Collection[str]
@@ -45,6 +46,7 @@ class Parts(NamedTuple):
             functions.get("both"),
             functions.get("gain"),
             functions.get("places"),
+            functions.get("scale"),
             functions.get("PARTNERS"),
             functions.get("FACTORS", {}),
             functions.get("DIFFERENCES", ()),

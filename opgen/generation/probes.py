@@ -150,6 +150,8 @@ def _answers(op: str, probe: golden.ProbeCall) -> Results:
     yield from (kernel.depth(probe.names, shapes, out) for out in probe.wanted)
     if parts.gain:
         yield parts.gain(tensors)
+    if parts.scale:
+        yield parts.scale(probe.names)
     if parts.places:
         for foreign in (False, True):
             yield parts.places(probe.names, shapes, probe.wanted, foreign)

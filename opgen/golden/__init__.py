@@ -47,6 +47,8 @@ class Kernel(Protocol):
 
     * ``both``, of the arguments of ``golden``: the golden and the magnitude in one call, which for
       small data is faster, with more scratch memory;
+    * ``scale``, of names: the exponent of a power of two that a gradient is divided by, at least:
+      data on a grid are as much larger, so that no quotient is subnormal;
     * ``gain``, of the tensors: the largest factor that an intermediate value is multiplied by after
       the sums, at least 1;
     * ``places``, of names, shapes, the wanted outputs, and whether the values are ``foreign`` (Inf,

@@ -73,6 +73,11 @@ def probe(
     return ProbeCall(names, {"gradOutput": (1, *windows)}, ("gradInput",))
 
 
+def scale_of(divisor: int) -> int:
+    """The exponent of the power of two below the size of a divisor; 0 for none."""
+    return max(abs(divisor), 1).bit_length() - 1
+
+
 def pooled(
     tensors: Tensors,
     names: Mapping[str, int],

@@ -9,9 +9,9 @@ from math import prod
 
 from opgen.golden import Array, Tensors
 from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE
-from opgen.golden._pooling import pooled, probe
+from opgen.golden._pooling import pooled, probe, scale_of
 
-VERSION = 1
+VERSION = 2
 PROBES = [
     probe("DHW", extent, kernel, stride, pad, override, padded)
     for extent, kernel, stride, pad, override, padded in [
@@ -40,6 +40,11 @@ def both(
     """The golden and the magnitude."""
     goldens, sizes = pooled(tensors, names, wanted, "DHW", BOTH)
     return goldens, sizes
+
+
+def scale(names: Mapping[str, int]) -> int:
+    """That of a divisor that overrides those of the windows."""
+    return scale_of(names["divisorOverride"])
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

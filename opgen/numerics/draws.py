@@ -47,6 +47,7 @@ class Draw:
         slot.compute,
         slot.bits,
         slot.range,
+        slot.scale,
     )
     sparse: bool = False
     planted: bool = False

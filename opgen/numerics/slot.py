@@ -43,7 +43,8 @@ class Slot:
 
     ``tensor`` is the vendor's name and keys the random stream. ``depth`` is the largest
     accumulation depth of the case, ``factors`` how many tensors are multiplied in one term.
-    ``range`` bounds grid, integers, normal and scales. ``places`` are the flat positions of what
+    ``range`` bounds grid, integers, normal and scales; grid data without one are below
+    ``2**scale``. ``places`` are the flat positions of what
     stands alone: the one of ``one_hot``, by default anywhere, or what is or becomes non-finite, by
     default in the middle of all spatial axes, far from padding.
     """
@@ -56,6 +57,7 @@ class Slot:
     role: Role = "operand"
     factors: int = 2
     range: tuple[float, float] | None = None
+    scale: int = 0
     places: Array | None = field(default=None, compare=False)
 
     @property
@@ -87,10 +89,12 @@ class Slot:
 def grid(slot: Slot) -> tuple[int, int, int]:
     """(low, high, exponent): grid values are ``step * 2**exponent`` for a step low..high.
 
-    Spans ``slot.range``, by default -1..1. A range narrower than the grid makes the grid finer, up
-    to the digits that the dtypes hold; a sum may then need splitting.
+    Spans ``slot.range``, by default -1..1 times ``2**slot.scale``. A range narrower than the grid
+    makes the grid finer, up to the digits that the dtypes hold; a sum may then need splitting.
     """
-    return _grid(slot.dtype, slot.compute, slot.bits, *(slot.range or (-1.0, 1.0)))
+    return _grid(
+        slot.dtype, slot.compute, slot.bits, *(slot.range or (-(2.0**slot.scale), 2.0**slot.scale))
+    )
 
 
 @lru_cache(maxsize=4096)

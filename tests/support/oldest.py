@@ -1,5 +1,6 @@
-"""``python tests/oldest.py`` prints the oldest versions that pyproject.toml allows, as constraints
-for pip. The README's commands name the version of torch, and linters are those that there are.
+"""``python tests/support/oldest.py`` prints the oldest versions that pyproject.toml allows, as
+constraints for pip. The README's commands name the version of torch, and linters are taken as they
+come.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 ANY_VERSION = ("torch", "dev")
 """Extras whose packages are taken as they come."""
 
