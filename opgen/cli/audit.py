@@ -71,6 +71,7 @@ def command(
 
     from opgen.cli import console
     from opgen.files.resources import specs_folder
+    from opgen.generation.processes import mapped
     from opgen.lint.audit import (
         audit,
         facts_of_lock,
@@ -119,7 +120,7 @@ def command(
         )
     elif drifted and plan:
         suite = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite(
-            options.each()
+            mapped()
         )
         findings = with_cases(
             findings, {spec.name: facts_of_suite(spec, suite) for spec in drifted}

@@ -93,12 +93,12 @@ def enumerated(
     """The suite of a request, and what there is to say of it, unless ``quiet``. What is wrong with
     the request is said before the work is announced.
     """
-    from opgen.cli.options import each
+    from opgen.generation.processes import mapped
     from opgen.suite.selection import remarks
 
     request.check()
     note("enumerating calls ...", quiet or not announce)
-    suite = request.suite(each(workers))
+    suite = request.suite(mapped(workers))
     for line in remarks(request, suite):
         note(line, quiet)
     return suite

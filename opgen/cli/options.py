@@ -266,15 +266,6 @@ def quiet_option(what: str = "Show no messages and no progress.") -> Decorator:
     return click.option("-q", "--quiet", is_flag=True, help=what)
 
 
-def each(workers: int | None = None) -> Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]:
-    """How the pages of a suite are enumerated: by so many processes, or by one per core."""
-    from functools import partial
-
-    from opgen.generation import processes
-
-    return partial(processes.in_order, workers=workers or processes.cores())
-
-
 def choose(ids: Iterable[str], patterns: Sequence[str], where: str = "--case") -> list[str]:
     """The ids that :func:`opgen.calls.ids.select_ids` selects: those that are one of ``patterns``
     or match one, in their own order.

@@ -72,6 +72,7 @@ def command(
     from opgen.bundle.write.output import refuse, write_text
     from opgen.cli import console
     from opgen.files.resources import cases_folder, installed, specs_folder, unlike
+    from opgen.generation.processes import mapped
     from opgen.lock.lockfile import Lock, read_lock
     from opgen.lock.refresh import refresh
     from opgen.model import TIERS
@@ -124,7 +125,7 @@ def command(
             everything=recompute,
             bundle=older,
             progress=advance,
-            each=options.each(),
+            each=mapped(),
         )
     if markdown:
         write_text(markdown, as_markdown(refreshed), force=True)

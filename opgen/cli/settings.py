@@ -6,7 +6,7 @@ A command line wins over the environment, which wins over the file.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +54,7 @@ def defaults(
     known = {name: options(found) for name in names if table and (found := command(name))}
     general = {key: value for key, value in table.items() if not isinstance(value, dict)}
     own = {key: value for key, value in table.items() if isinstance(value, dict)}
-    if problems := list(_unknown(str(path), general, own, known)):
+    if problems := _unknown(str(path), general, own, known):
         raise FileError(problems)
     return {
         name: {
@@ -71,20 +71,23 @@ def _unknown(
     general: Mapping[str, object],
     own: Mapping[str, Mapping[str, object]],
     known: Mapping[str, Mapping[str, object]],
-) -> Iterator[Problem]:
+) -> list[Problem]:
+    """A problem for every name of an option or a command that there is none of."""
     from opgen.files.yamlfile import did_you_mean
 
-    everything = {key for has in known.values() for key in has}
-    for key in general:
-        if key not in everything:
-            text = f"no command has such an option{did_you_mean(key, everything)}"
-            yield Problem(file, None, f"tool.opgen.{key}", text)
-    for name, table in own.items():
-        if name not in known:
-            text = f"no such command{did_you_mean(name, known)}"
-            yield Problem(file, None, f"tool.opgen.{name}", text)
-            continue
-        for key in table:
-            if key not in known[name]:
-                text = f"no such option{did_you_mean(key, known[name])}"
-                yield Problem(file, None, f"tool.opgen.{name}.{key}", text)
+    everything = {key: None for has in known.values() for key in has}
+    asked: list[tuple[str, str, Mapping[str, object], str]] = [
+        *((key, key, everything, "no command has such an option") for key in general),
+        *((name, name, known, "no such command") for name in own),
+        *(
+            (f"{name}.{key}", key, known[name], "no such option")
+            for name, table in own.items()
+            if name in known
+            for key in table
+        ),
+    ]
+    return [
+        Problem(file, None, f"tool.opgen.{place}", f"{text}{did_you_mean(name, names)}")
+        for place, name, names, text in asked
+        if name not in names
+    ]

@@ -32,10 +32,8 @@ def command(files: tuple[str, ...], quiet: bool) -> None:
     damaged = False
     for path in files:
         faults = verify(path)
-        for fault in faults:
-            console.note(fault)
-        if not faults:
-            console.note(f"{path}: whole and sound", quiet)
+        for line in faults or [f"{path}: whole and sound"]:
+            console.note(line, quiet and not faults)
         damaged |= bool(faults)
     if damaged:
         raise click.exceptions.Exit(DIFFERENCE)

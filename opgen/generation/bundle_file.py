@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ def generate(
     ('pad.h5', True)
     """
     request = Request(operators, products, plan, str(calls), cases, shard, str(seed_calls), recipe)
-    suite = request.suite(partial(processes.in_order, workers=workers or processes.cores()))
+    suite = request.suite(processes.mapped(workers))
     return write_suite(
         request,
         suite,

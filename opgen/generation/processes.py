@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
@@ -81,6 +82,13 @@ def in_order(work: Callable[[Task], Answer], tasks: Sequence[Task], workers: int
     Says what ``list(map(work, tasks))`` says, sooner. Killed where a worker is gone.
     """
     return [done.get() for done in sorted(_all(work, tasks, workers), key=lambda done: done.at)]
+
+
+def mapped(
+    workers: int | None = None,
+) -> Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]:
+    """:func:`in_order` by so many processes, or by one per core: ``map`` for few long tasks."""
+    return partial(in_order, workers=workers or cores())
 
 
 def answers(

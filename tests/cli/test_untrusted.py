@@ -31,7 +31,7 @@ from opgen.bundle.format import container
 from opgen.cli import main
 from tests.support import device_sample, unmeasured
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAD = "reflection_pad1d_backward"
 PAGE = "aclnnReflectionPad2dBackward.txt"
 
