@@ -35,16 +35,18 @@ def enumerated_once() -> Generator[None]:
     """Pages that come again with the same plan are enumerated once: for tests of what is done with
     suites, in any number of requests.
     """
-    kept: dict[tuple[int, str, str], tuple[Spec, Enumeration]] = {}
+    kept: dict[tuple[int | str, ...], tuple[Spec, Enumeration]] = {}
 
-    def once(spec: Spec, plan: Plan, tier: str, given: Sequence[Call] = ()) -> Enumeration:
+    def once(
+        spec: Spec, plan: Plan, tier: str, given: Sequence[Call] = (), *rest: int
+    ) -> Enumeration:
         if given:
-            return enumerate_calls(spec, plan, tier, given)
-        key = id(spec), plan.digest, tier
+            return enumerate_calls(spec, plan, tier, given, *rest)
+        key = id(spec), plan.digest, tier, *rest
         if key not in kept:
             kept[key] = (
                 spec,
-                enumerate_calls(spec, plan, tier),
+                enumerate_calls(spec, plan, tier, (), *rest),
             )  # the page stays, so that no other has its id
         drafted = kept[key][1]
         return replace(drafted, report=replace(drafted.report))
