@@ -37,36 +37,40 @@ Arguments: TypeAlias = dict[str, Any]
 """Arguments of a call, or the facts of one, as JSON has them."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class KernelRow:
-    """A row by tensor: extents (None for one that is missing) and layouts of inputs and outputs,
-    the inputs' dtypes; and its attributes.
-    """
+    """A row by tensor and by attribute; its cells are read where they are asked for."""
 
-    shapes: Mapping[str, list[list[int] | None]]
-    formats: Mapping[str, list[str]]
-    dtypes: list[str]
-    attributes: Mapping[str, Any]
+    row: Mapping[str, str]
+
+    def items(self, *columns: str) -> list[Any]:
+        """The items of the first of some columns that is filled."""
+        filled = [column for column in columns if self.row.get(column)]
+        return values.items(self.row, (*filled, *columns)[0])
 
     def tensor(self, side: str, place: int, axes: str = "") -> Arguments:
         """An ``input`` or ``output`` as a call has it: its extents in the order of ``axes``, where
         those of other axes must be 1; without ``axes`` as they are.
         """
-        shapes = self.shapes[side]
-        shape = shapes[place] if place < len(shapes) else None
+        shape = _nth(self.items(f"{side}_ori_shapes", f"{side}_shapes"), place)
         if shape is None:
             raise Unreadable(f"{side}_ori_shapes: tensor {place} is missing")
+        extents = _whole(f"{side}_ori_shapes", shape)
+        letters = _of_each(self.items(f"{side}_ori_formats", f"{side}_formats"), place) or "ND"
+        with values.about("input_dtypes"):
+            dtype = names.dtype(_of_each(self.items("input_dtypes"), place))
         return {
-            "shape": pick(shape, self.formats[side][place], axes, "extents") if axes else shape,
-            "dtype": names.dtype(self.dtypes[min(place, len(self.dtypes) - 1)]),
+            "shape": pick(extents, str(letters), axes, "extents") if axes else extents,
+            "dtype": dtype,
             "format": axes or "ND",
         }
 
     def attribute(self, key: str, default: object = ...) -> Any:
         """An attribute of the row, or what it is where it is left out."""
-        if key not in self.attributes and default is ...:
+        attributes = values.attributes(self.row)
+        if key not in attributes and default is ...:
             raise Unreadable(f"attributes: {key} is missing")
-        return self.attributes.get(key, default)
+        return attributes.get(key, default)
 
     def per_axis(self, key: str, axes: str, letters: str) -> list[int]:
         """An attribute per axis; ``letters`` are those that it is written for, or the spatial ones
@@ -88,6 +92,15 @@ class KernelRow:
         if begin != end:
             raise Unreadable(f"pads {shown(pads)} differ at begin and end; a call pads both alike")
         return pick(begin, spatial, axes, "pads", 0)
+
+
+def _nth(items: list[Any], place: int) -> Any:
+    return items[place] if place < len(items) else None
+
+
+def _of_each(words: list[Any], place: int) -> Any:
+    """The word of a tensor; a single one is that of all."""
+    return _nth(words, place if len(words) > 1 else 0)
 
 
 def _whole(key: str, value: Any) -> list[int]:
@@ -113,7 +126,7 @@ def read(row: Mapping[str, str], case: ImportedCase, catalog: Catalog) -> None:
             f"op_name: {shown(row['op_name'])} is a kernel that opgen cannot place; known:"
             f" {', '.join(KERNELS)}"
         )
-    kernel, reasons = _kernel_row(row), []
+    kernel, reasons = KernelRow(row), []
     for op in [op for op in places if op in catalog.operators]:
         try:
             case.api, case.args = catalog.operators[op], places[op](kernel)
@@ -127,31 +140,6 @@ def read(row: Mapping[str, str], case: ImportedCase, catalog: Catalog) -> None:
     case.notes.append(
         "from a kernel's row: shapes are the file's, what a kernel does not know is chosen"
     )
-
-
-def _kernel_row(row: Mapping[str, str]) -> KernelRow:
-    shapes, formats = {}, {}
-    for side in ("input", "output"):
-        shapes[side] = _first(row, f"{side}_ori_shapes", f"{side}_shapes")
-        for shape in shapes[side]:
-            _whole(f"{side}_ori_shapes", [] if shape is None else shape)
-        words = _first(row, f"{side}_ori_formats", f"{side}_formats")
-        formats[side] = [*_spread(words, len(shapes[side])), *["ND"] * len(shapes[side])]
-    count = len(shapes["input"])
-    dtypes = _spread(values.items(row, "input_dtypes"), count)
-    if len(dtypes) < count:
-        raise Unreadable(f"input_dtypes: {len(dtypes)} for {count} inputs")
-    return KernelRow(shapes, formats, dtypes, values.attributes(row))
-
-
-def _first(row: Mapping[str, str], *columns: str) -> list[Any]:
-    """The items of the first of some columns that is filled."""
-    return values.items(row, next((column for column in columns if row.get(column)), columns[0]))
-
-
-def _spread(words: list[object], count: int) -> list[str]:
-    """A word for each; a single one is that of all."""
-    return [str(word) for word in (words * count if len(words) == 1 else words)]
 
 
 def pick(numbers: list[int], letters: str, axes: str, what: str, neutral: int = 1) -> list[int]:
@@ -172,29 +160,23 @@ def pick(numbers: list[int], letters: str, axes: str, what: str, neutral: int = 
 
 def _group_norm(kernel: KernelRow) -> Arguments:
     """dy, mean, rstd, x, gamma -> dx, dgamma, dbeta."""
-    order = ("gradOut", "mean", "rstd", "input", "gamma")
+    shapes = kernel.items("input_ori_shapes", "input_shapes")
     args: Arguments = {
-        name: kernel.tensor("input", place)
-        for place, name in enumerate(order[: len(kernel.shapes["input"])])
-        if kernel.shapes["input"][place] is not None
+        name: None if _nth(shapes, place) is None else kernel.tensor("input", place)
+        for place, name in enumerate(("gradOut", "mean", "rstd", "input", "gamma"))
     }
-    shape = args["input"]["shape"] if "input" in args else []
+    shape = args["input"]["shape"] if args["input"] else []
     if len(shape) < 2:
         raise Unreadable(f"input_ori_shapes: {shown(shape)} has no N and C")
-    return (
-        dict.fromkeys(order)
-        | args
-        | {
-            "N": shape[0],
-            "C": shape[1],
-            "HxW": prod(shape[2:]),
-            "group": kernel.attribute("num_groups"),
-            "outputMask": [
-                bool(kernel.attribute(f"{name}_is_require", True))
-                for name in ("dx", "dgamma", "dbeta")
-            ],
-        }
-    )
+    return args | {
+        "N": shape[0],
+        "C": shape[1],
+        "HxW": prod(shape[2:]),
+        "group": kernel.attribute("num_groups"),
+        "outputMask": [
+            bool(kernel.attribute(f"{name}_is_require", True)) for name in ("dx", "dgamma", "dbeta")
+        ],
+    }
 
 
 def _avg_pool(axes: str, layout: str, **more: object) -> Place:

@@ -529,10 +529,10 @@ BAD = [
         "input_ori_shapes: ['x'] is not a list of whole numbers",
     ),
     (
-        KERNEL | {"output_ori_shapes": "((2.5,),)"},
+        POOL_KERNEL | {"output_ori_shapes": "((2.5,),)"},
         "output_ori_shapes: [2.5] is not a list of whole numbers",
     ),
-    (KERNEL | {"input_dtypes": "('float16', 'float32')"}, "input_dtypes: 2 for 5 inputs"),
+    (KERNEL | {"input_dtypes": "('float16', 'float32')"}, "input_dtypes: no such dtype None"),
     (KERNEL | {"input_ori_shapes": "7"}, "input_ori_shapes: 7 is not a list of whole numbers"),
     (KERNEL | {"input_ori_shapes": "((2, 3)"}, "input_ori_shapes: is not a Python literal"),
     (
