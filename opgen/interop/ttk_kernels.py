@@ -7,7 +7,7 @@ and a row whose extents do not fit, is named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
@@ -192,10 +192,10 @@ def _avg_pool(axes: str, layout: str, **more: object) -> Place:
         mode = kernel.attribute("padding_mode", kernel.attribute("padding", "CALCULATED"))
         if mode == "CALCULATED":
             padding = kernel.pads(axes, letters)
-        elif mode == "VALID":
-            padding = [0] * len(axes)
+        elif mode in ("SAME", "VALID"):
+            padding = _framed(grad, image, size, stride) if mode == "SAME" else [0] * len(axes)
         else:
-            raise Unreadable(f"attributes: padding {shown(mode)} is not said in numbers")
+            raise Unreadable(f"attributes: no such padding {shown(mode)}; known: SAME, VALID")
         within = not kernel.attribute("exclusive", "D" not in letters)
         return {
             "gradOutput": grad,
@@ -211,6 +211,19 @@ def _avg_pool(axes: str, layout: str, **more: object) -> Place:
         }
 
     return place
+
+
+def _framed(
+    grad: Arguments, image: Arguments, size: Sequence[int], stride: Sequence[int]
+) -> list[int]:
+    """Padding of the mode SAME: what the last window needs beyond the image, half at either end."""
+    windows = zip(grad["shape"][2:], image["shape"][2:], size, stride, strict=True)
+    beyond = [max((out - 1) * step + window - extent, 0) for out, extent, window, step in windows]
+    if any(total % 2 for total in beyond):
+        raise Unreadable(
+            "attributes: padding SAME differs at begin and end; a call pads both alike"
+        )
+    return [total // 2 for total in beyond]
 
 
 def _convolution(axes: str, output: str) -> Place:

@@ -374,6 +374,10 @@ def test_pads_and_paddings_of_kernels(tmp_path: Path) -> None:
     [pool] = calls(read(tmp_path, POOL_2D_KERNEL), tmp_path)
     assert (pool.args["padding"], pool.args["countIncludePad"]) == ((0, 0), False)
     assert pool.args["gradOutput"] == TensorDesc((2, 3, 2, 2), "FLOAT16", "NCHW")
+    same = other(POOL_2D_KERNEL, "VALID", "SAME")
+    same = other(same, "'ksize': [1, 2, 2, 1]", "'ksize': [1, 4, 2, 1]")
+    [pool] = calls(read(tmp_path, same), tmp_path)
+    assert pool.args["padding"] == (1, 0), "(2 - 1) * 2 + 4 - 4 rows beyond the image, no column"
     [pad] = calls(read(tmp_path, PAD_KERNEL), tmp_path)
     assert pad.api == "aclnnReflectionPad2dBackward" and pad.args["padding"] == (2, 2, 1, 1)
     line = PAD_KERNEL | {
@@ -557,8 +561,13 @@ BAD = [
         "pads [0, 0] of DHW are none of HW",
     ),
     (
-        POOL_2D_KERNEL | {"attributes": POOL_2D_KERNEL["attributes"].replace("VALID", "SAME")},
-        "attributes: padding 'SAME' is not said in numbers",
+        other(POOL_2D_KERNEL, "[1, 2, 2, 1], 'padding': 'VALID'", "[1, 1, 1, 1], 'padding': 'SAME'")
+        | {"input_ori_shapes": "((4,), (2, 4, 4, 3))"},
+        "attributes: padding SAME differs at begin and end; a call pads both alike",
+    ),
+    (
+        other(POOL_2D_KERNEL, "VALID", "EVEN"),
+        "attributes: no such padding 'EVEN'; known: SAME, VALID",
     ),
     (
         other(PAD_KERNEL, "'reflect'", "'edge'"),
