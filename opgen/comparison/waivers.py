@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -16,73 +17,64 @@ from opgen.calls.ids import match_ids
 from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.statuses import STRICT
 from opgen.files import yamlfile
-from opgen.files.yamlfile import Document, did_you_mean
+from opgen.files.forms import Form, anything, key, listed, record, text, then, word
+from opgen.files.yamlfile import Document
 
-_KEYS = ("case", "verdict", "reason", "expires")
+
+def _is_day(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(date.fromisoformat(value))
+    except ValueError:
+        return False
+
+
+DAY = Form(
+    "the last day, such as 2027-01-31",
+    lambda: {"type": "string", "format": "date"},
+    _is_day,
+    lambda document, where, value: date.fromisoformat(value),
+)
 
 
 @dataclass(frozen=True)
 class Waiver:
     """Cases that match ``case`` may have ``verdict`` up to and with the day ``expires``."""
 
-    case: str
-    verdict: str
-    reason: str
-    expires: date
-    where: str
+    case: str = key(text("an id or a pattern of ids", r"\S"), "", required=True)
+    verdict: str = key(word("verdict to waive", lambda: sorted(STRICT)), "", required=True)
+    reason: str = key(text("why it is accepted", r"\S"), "", required=True)
+    expires: date = key(DAY, date.max, required=True)
+    where: str = key(anything("its file and line"), "", only=lambda _: False)
 
 
-def read(path: str | Path) -> list[Waiver]:
+WAIVERS = listed(
+    then(
+        record(Waiver),
+        lambda document, where, waiver: replace(
+            waiver, where=f"{document.file}:{document.line(where)}"
+        ),
+    ),
+    "a list of waivers, each with case, verdict, reason and expires",
+)
+
+
+def read(path: str | Path) -> tuple[Waiver, ...]:
     """The waivers of a file; FileError with everything wrong in it."""
     return _waivers(yamlfile.read(Path(path), days=True))
 
 
-def parse(text: str, file: str = "<text>") -> list[Waiver]:
+def parse(text: str, file: str = "<text>") -> tuple[Waiver, ...]:
     """The same, of text."""
     return _waivers(yamlfile.parse(text, file, days=True))
 
 
-def _waivers(document: Document) -> list[Waiver]:
-    entries = [] if document.data is None else document.data
-    waivers: list[Waiver | None] = []
-    if isinstance(entries, list):
-        waivers = [_waiver(document, i, entry) for i, entry in enumerate(entries)]
-    else:
-        text = "expects a list of waivers, each with case, verdict, reason and expires"
-        document.problem((), text)
+def _waivers(document: Document) -> tuple[Waiver, ...]:
+    waivers = () if document.data is None else WAIVERS.whole(document)
     document.raise_problems()
-    return [waiver for waiver in waivers if waiver is not None]
+    return waivers
 
 
-def _waiver(document: Document, i: int, entry: object) -> Waiver | None:
-    """One entry; None, and problems noted, where it is none."""
-    if not isinstance(entry, dict):
-        document.problem((i,), "expects case, verdict, reason and expires")
-        return None
-    before = len(document.problems)
-    document.known((i,), entry, _KEYS, "key")
-    for key in _KEYS:
-        if not isinstance(entry.get(key), str) or not entry[key].strip():
-            text = "is missing" if key not in entry else "must be a text that is not empty"
-            text += ": a waiver says for which cases, which verdict, why and until when"
-            document.problem((i, key), text)
-    if len(document.problems) > before:
-        return None
-    case, verdict, reason, day = (entry[key] for key in _KEYS)
-    if verdict not in STRICT:
-        known = ", ".join(sorted(STRICT))
-        hint = did_you_mean(verdict, STRICT)
-        document.problem((i, "verdict"), f"{verdict!r} cannot be waived{hint}; {known} can")
-    try:
-        expires = date.fromisoformat(day)
-    except ValueError:
-        document.problem((i, "expires"), f"{day!r} is not a date; write 2027-01-31")
-    if len(document.problems) > before:
-        return None
-    return Waiver(case, verdict, reason, expires, f"{document.file}:{document.line((i,))}")
-
-
-def apply(report: DiffReport, waivers: list[Waiver], today: date, whole: bool = True) -> None:
+def apply(report: DiffReport, waivers: Sequence[Waiver], today: date, whole: bool = True) -> None:
     """Mark the waived cases of a report; what has expired or is not used becomes a note.
 
     A report that is not ``whole`` lacks cases of its bundle, and a waiver that matches none may be

@@ -79,24 +79,27 @@ def test_an_unused_waiver_is_said(entry, note):
     ("text", "message"),
     [
         ("case: x", "expects a list of waivers"),
-        ("- x", "expects case, verdict, reason and expires"),
-        ("- {case: x, verdict: failed, reason: r}", "0.expires: is missing"),
+        ("- x", "0: expects a mapping with some of case, verdict, reason, expires"),
+        ("- {case: x, verdict: failed, reason: r}", "0: the key 'expires' is missing"),
         (
             "- {case: x, verdict: failed, reason: '', expires: 2027-01-31}",
-            "0.reason: must be a text that is not empty",
+            "0.reason: expects why it is accepted, not ''",
         ),
         (
             "- {case: x, verdict: fialed, reason: r, expires: 2027-01-31}",
-            "'fialed' cannot be waived (did you mean 'failed'?)",
+            "no such verdict to waive 'fialed' (did you mean 'failed'?); known: crashed, failed",
         ),
         (
             "- {case: x, verdict: passed, reason: r, expires: 2027-01-31}",
-            "'passed' cannot be waived",
+            "no such verdict to waive 'passed'",
         ),
-        ("- {case: x, verdict: failed, reason: r, expires: tomorrow}", "'tomorrow' is not a date"),
+        (
+            "- {case: x, verdict: failed, reason: r, expires: tomorrow}",
+            "expects the last day, such as 2027-01-31, not 'tomorrow'",
+        ),
         (
             "- {case: x, verdict: failed, reason: r, expires: 2027-02-30}",
-            "'2027-02-30' is not a date",
+            "not '2027-02-30'",
         ),
         (
             "- {case: x, verdict: failed, reason: r, expire: 2027-01-31}",
@@ -115,9 +118,7 @@ def test_bad_waivers_are_refused(text, message):
 def test_all_that_is_wrong_with_a_waiver_is_said_at_once():
     with pytest.raises(FileError) as caught:
         waivers.parse("- {case: x, verdict: fialed, reason: r, expires: soon}\n")
-    assert "'fialed' cannot be waived" in str(caught.value) and "'soon' is not a date" in str(
-        caught.value
-    )
+    assert "'fialed'" in str(caught.value) and "not 'soon'" in str(caught.value)
 
 
 def test_all_problems_at_once():
@@ -128,6 +129,6 @@ def test_all_problems_at_once():
 
 def test_an_empty_file_has_no_waivers(tmp_path):
     (tmp_path / "w.yaml").write_text("")
-    assert waivers.read(tmp_path / "w.yaml") == []
+    assert waivers.read(tmp_path / "w.yaml") == ()
     with pytest.raises(FileError, match="cannot be read"):
         waivers.read(tmp_path / "nosuch.yaml")
