@@ -8,19 +8,20 @@ from collections.abc import Iterator, Mapping
 from opgen.comparison import unwritten
 from opgen.comparison.alignment import AlignedResults
 from opgen.comparison.comparing import Comparison
-from opgen.comparison.statuses import BAD, SKIPPED
+from opgen.comparison.statuses import BAD, INCONCLUSIVE, SKIPPED
 from opgen.model import Code, Verdict
 
 REASONS = 5
-"""Reasons for skipping that a report names, the most frequent first."""
+"""Reasons that a report names for one verdict, the most frequent first."""
 
 
 def notes(given: Comparison, verdicts: Mapping[int, Verdict]) -> Iterator[str]:
     """Everything, a sentence each; ``verdicts`` is by row of the bundle."""
     yield from _of_files(given)
-    skipped = Counter(v.detail for v in verdicts.values() if v.verdict == SKIPPED)
-    for reason, count in skipped.most_common(REASONS):
-        yield f"{count} skipped: {reason or 'no reason given'}"
+    for word in (INCONCLUSIVE, SKIPPED):
+        reasons = Counter(_reason(v) for v in verdicts.values() if v.verdict == word)
+        for reason, count in reasons.most_common(REASONS):
+            yield f"{count} {word}: {reason}"
     alone = [given.bundle.ids[row] for row in given.rows if given.statuses[row].alone]
     yield from _named(
         "invalid cases that passed though their nearest valid call was not run", alone
@@ -43,6 +44,11 @@ def notes(given: Comparison, verdicts: Mapping[int, Verdict]) -> Iterator[str]:
     yield from _named("cases that gave different bits in a repeated run", unsteady)
     for repeat in given.repeats:
         yield from _not_repeated(given, repeat)
+
+
+def _reason(verdict: Verdict) -> str:
+    """Why a case proves nothing, in words that other cases may share."""
+    return ", ".join(verdict.metrics.get("causes", ())) or verdict.detail or "no reason given"
 
 
 def _of_files(given: Comparison) -> Iterator[str]:

@@ -138,7 +138,7 @@ class _Judge:
         if row in given.answers.masked:
             facts["masked"] = given.answers.masked[row]
             detail = "; ".join(filter(None, (detail, given.answers.masked[row])))
-        if status.verdict in STRICT:
+        if status.verdict in (*STRICT, INCONCLUSIVE):
             facts |= {"causes": [status.cause], "rules": list(status.rules)}
         return Verdict(case, status.verdict, detail, facts)
 

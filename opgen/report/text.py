@@ -112,11 +112,11 @@ def _last(report: DiffReport, strict: bool) -> str:
 def _table(report: DiffReport) -> Table:
     """Verdicts by operator, and by dtype where numbers were compared."""
     names = [name for name in VERDICTS if name in report.totals]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("operator", no_wrap=True)
     table.add_column("dtype", no_wrap=True)
-    for name in (*names, "error/bound"):
-        table.add_column(_SHORT.get(name, name), justify="right")
+    for name in (*names, "error / bound"):
+        table.add_column(_SHORT.get(name, name), justify="right", overflow="fold")
     largest: dict[tuple[str, str], float] = {}
     for verdict in report:
         ratio = largest_ratio(verdict)
