@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from opgen.report.terminal import on_one_line
+from opgen.report.terminal import visible
 
 if TYPE_CHECKING:
     from opgen.comparison.diff_report import DiffReport
@@ -154,7 +154,7 @@ class Cases:
                     ids = bundle.ids
             except opgen.BundleError as error:
                 raise pytest.UsageError(str(error)) from None
-            name = on_one_line(str(path))
+            name = visible(str(path))
             file = BundleFile.from_parent(
                 session,
                 name=name,
@@ -206,7 +206,7 @@ class Cases:
         if lines:
             terminalreporter.section("opgen")
         for line in lines:
-            terminalreporter.write_line(on_one_line(line))
+            terminalreporter.write_line(visible(line))
 
 
 class BundleFile(pytest.Collector):
@@ -221,8 +221,7 @@ class BundleFile(pytest.Collector):
     def collect(self) -> Iterator[CaseItem]:
         """An item per case."""
         return (
-            CaseItem.from_parent(self, name=f"[{on_one_line(case)}]", case=case)
-            for case in self.ids
+            CaseItem.from_parent(self, name=f"[{visible(case)}]", case=case) for case in self.ids
         )
 
 
@@ -243,11 +242,11 @@ class CaseItem(pytest.Item):
         verdict = report[self.case]
         self.user_properties.append(("verdict", verdict.verdict))
         self.user_properties.append(("evidence", proves(verdict)))
-        said = ": ".join(filter(None, (verdict.verdict, on_one_line(verdict.detail))))
+        said = ": ".join(filter(None, (verdict.verdict, visible(verdict.detail))))
         if self.case in report.waived:
-            pytest.xfail(f"waived, {on_one_line(report.waived[self.case])}: {said}")
+            pytest.xfail(f"waived, {visible(report.waived[self.case])}: {said}")
         if report.fails(verdict, self.config.getoption("--opgen-strict")):
-            raise CaseFailure(f"{on_one_line(self.case)}\n{said}")
+            raise CaseFailure(f"{visible(self.case)}\n{said}")
         if verdict.verdict in STRICT - BAD:
             pytest.xfail(said)
         if verdict.verdict != PASSED:
@@ -263,7 +262,7 @@ class CaseItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where a test stands: in the bundle."""
-        return self.parent.path, None, on_one_line(self.case)
+        return self.parent.path, None, visible(self.case)
 
 
 class CaseFailure(Exception):

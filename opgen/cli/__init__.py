@@ -62,9 +62,9 @@ class Stop(click.ClickException):
     exit_code = BAD
 
     def __init__(self, *lines: str) -> None:
-        from opgen.report.terminal import on_one_line
+        from opgen.report.terminal import visible
 
-        super().__init__("\n".join(map(on_one_line, lines)))
+        super().__init__("\n".join(map(visible, lines)))
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(self.message, file=file or sys.stderr)

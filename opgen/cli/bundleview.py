@@ -34,7 +34,7 @@ def show_summary(out: Console, summary: Plain) -> None:
     recipes = (f"{name or 'no data'} {count}" for name, count in summary["recipes"].items())
     out.print(f"recipes: {', '.join(recipes)}")
     if summary["largest"]:
-        largest = ((literal(case["id"]), size(case["bytes"])) for case in summary["largest"])
+        largest = ((case["id"], size(case["bytes"])) for case in summary["largest"])
         _table(out, "largest cases", "bytes", rows=largest, right=("bytes",))
 
 
@@ -49,7 +49,7 @@ def _counts(out: Console, counts: list[Plain]) -> None:
     rows, before = [], ("", "")
     for (op, product, kind), by_bucket in cells.items():
         named = (
-            literal(op) if op != before[0] else "",
+            op if op != before[0] else "",
             product if (op, product) != before else "",
         )
         rows.append([*named, kind, *(by_bucket.get(bucket, "") for bucket in buckets)])
@@ -74,8 +74,8 @@ def show_case(out: Console, case: Plain) -> None:
                 broken["rule"],
                 broken["clause"] or "",
                 broken["at"] or "",
-                literal(broken["requires"]),
-                literal(broken["found"]),
+                broken["requires"],
+                broken["found"],
             )
             for broken in page["breaks"]
         )
@@ -86,11 +86,9 @@ def show_case(out: Console, case: Plain) -> None:
     if facts:
         _line(out, "  ".join(facts))
     args, near = case["args"], case["differs"]
-    columns = [list(args), [literal(argument_text(value)) for value in args.values()]]
+    columns = [list(args), [argument_text(value) for value in args.values()]]
     if near:
-        columns.append(
-            [literal(argument_text(near[name])) if name in near else "" for name in args]
-        )
+        columns.append([argument_text(near[name]) if name in near else "" for name in args])
     heads = ("argument", "value", "nearest valid")[: len(columns)]
     _table(out, *heads, rows=zip(*columns, strict=True))
     _tensors(out, case["tensors"])
@@ -115,14 +113,14 @@ def show_answer(out: Console, answer: Plain) -> None:
     took = "" if answer["time"] is None else f", {answer['time']:.6g} s"
     first, second = _status(answer["status"]), _status(answer["run_status"])
     phases = f"first phase {first}, second phase {second}{took}"
-    _line(out, f"[bold]{literal(answer['id'])}[/]  {phases}")
+    _line(out, f"[bold]{literal(answer['id'])}[/]  {literal(phases)}")
     if answer["error"]:
         _line(out, literal(answer["error"]))
     _tensors(out, answer["tensors"])
 
 
 def _status(status: object) -> str:
-    return "-" if status is None else literal(status)
+    return "-" if status is None else str(status)
 
 
 def _tensors(out: Console, tensors: list[Plain]) -> None:
@@ -131,7 +129,7 @@ def _tensors(out: Console, tensors: list[Plain]) -> None:
         (
             tensor["name"],
             tensor["role"],
-            f"{tensor['dtype']} {literal(tensor['shape'])}",
+            f"{tensor['dtype']} {tensor['shape']}",
             _number(tensor["least"]),
             _number(tensor["greatest"]),
             " ".join(map(_number, tensor["first"]))

@@ -37,7 +37,7 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     suite = console.enumerated(Request(**asked), announce=False)
     if ids:
         for name, intent in zip(suite.cases.id, suite.cases.intent, strict=True):
-            click.echo(f"{terminal.on_one_line(name)}\t{terminal.on_one_line(intent)}")
+            click.echo(f"{terminal.visible(name)}\t{terminal.visible(intent)}")
         return
     counted = summarize(suite)
     if as_json:

@@ -57,7 +57,7 @@ def command(
         console = output()
         for kind, changes in compared.kinds.items():
             shown = changes if everything else changes[:SHOWN]
-            lines = [visible(str(change)) for change in shown]
+            lines = [visible(change) for change in shown]
             if len(changes) > len(shown):
                 lines.append(f"... and {len(changes) - len(shown)} more: --all lists them")
             for line in lines:

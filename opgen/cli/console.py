@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opgen.report.terminal import on_one_line
+from opgen.report.terminal import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,7 +79,7 @@ def note(text: str, quiet: bool = False) -> None:
     if not quiet:
         context = click.get_current_context(silent=True)
         parameters = context.command.params if context else ()
-        click.echo(on_one_line(as_options(text, parameters)), err=True)
+        click.echo(visible(as_options(text, parameters)), err=True)
 
 
 def json_text(value: object) -> None:

@@ -44,6 +44,7 @@ from opgen.cli.paths import OutputPath
     type=options.Number(0, 100),
     help="Exit 1 if less than this share of the boundaries or tuples is covered.",
 )
+@options.force_option("Replace a file that is no report of opgen.")
 @options.json_option()
 def command(
     operators: tuple[str, ...],
@@ -51,6 +52,7 @@ def command(
     page: str | None,
     untested: bool,
     fail_under: float | None,
+    force: bool,
     **asked: Any,
 ) -> None:
     """Measure which rules and which combinations of values a suite tests.
@@ -62,11 +64,11 @@ def command(
     import os
     from pathlib import Path
 
-    from opgen.bundle.write.output import write_text
     from opgen.cli import console
     from opgen.model import FileError, Problem
     from opgen.quality.coverage_request import of_file, of_suite
     from opgen.report.coverage import html, summary
+    from opgen.report.writing import write_report
     from opgen.suite.selection import Request
 
     options.only_one(bundle=asked["bundle"], calls=asked["calls"])
@@ -93,7 +95,7 @@ def command(
         request = Request(names, plan=plan)
         report = of_suite(request, console.enumerated(request, announce=not asked["as_json"]))
     if page:
-        write_text(page, html(report, "opgen coverage"), force=True)
+        write_report(page, html(report, "opgen coverage"), force)
     if asked["as_json"]:
         console.json_text(report)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +13,7 @@ from opgen.cli.options import (
     choose,
     examples,
     file_argument,
+    force_option,
     json_option,
     quiet_option,
 )
@@ -77,6 +77,7 @@ if TYPE_CHECKING:
 )
 @json_option("Print the report in JSON, which opgen compare reads.")
 @case_option()
+@force_option("Replace files that are no reports of opgen.")
 @quiet_option("No report on the terminal, only files and the exit code.")
 def command(
     bundle: str,
@@ -92,6 +93,7 @@ def command(
     junit: str | None,
     as_json: bool,
     cases: tuple[str, ...],
+    force: bool,
     quiet: bool,
 ) -> None:
     """Judge what a device answered: a verdict per case.
@@ -106,6 +108,7 @@ def command(
     from opgen.cli.console import note, output
     from opgen.comparison import waivers as site
     from opgen.report import data, text
+    from opgen.report.writing import write_report
 
     accepted = site.read(waivers) if waivers else []
     with opgen.open(bundle) as file:
@@ -114,26 +117,19 @@ def command(
         report.allow_empty = allow_empty
         site.apply(report, accepted, datetime.date.today(), whole=not chosen)
         if html:
-            _write(html, lambda: _html(report, strict), quiet, note)
+            write_report(html, _html(report, strict), force)
+            note(f"{html}: written", quiet)
     if junit:
         from opgen.report import junit as xml
 
-        _write(junit, lambda: xml.text(report, strict), quiet, note)
+        write_report(junit, xml.text(report, strict), force)
+        note(f"{junit}: written", quiet)
     if as_json:
         click.echo(data.text(report), nl=False)
     elif not quiet:
         text.render(report, output(), strict, None if everything else text.SHOWN)
     if not report.green(strict):
         raise click.exceptions.Exit(DIFFERENCE)
-
-
-def _write(
-    path: str, content: Callable[[], str], quiet: bool, note: Callable[[str, bool], None]
-) -> None:
-    from opgen.bundle.write.output import write_text
-
-    write_text(path, content(), force=True)
-    note(f"{path}: written", quiet)
 
 
 def _html(report: DiffReport, strict: bool) -> str:

@@ -46,7 +46,7 @@ def command(calls: str, form: str, truth: str, skip_bad_lines: bool) -> None:
     from opgen.cli import BAD, DIFFERENCE
     from opgen.model import Problem
     from opgen.oracle import callfiles
-    from opgen.report.terminal import on_one_line, visible
+    from opgen.report.terminal import visible
     from opgen.spec.catalog import catalog
 
     pages = catalog()
@@ -56,11 +56,15 @@ def command(calls: str, form: str, truth: str, skip_bad_lines: bool) -> None:
     lines = (
         callfiles.json_lines(answers, pages, asked)
         if form == "json"
-        else (visible(callfiles.as_text(answer, pages, asked)) for answer in answers)
+        else (
+            visible(line)
+            for answer in answers
+            for line in callfiles.as_text(answer, pages, asked).split("\n")
+        )
     )
     with gc_paused():
         sys.stdout.writelines(f"{line}\n" for line in lines)
     for problem in skipped or ():
-        click.echo(on_one_line(str(problem)), err=True)
+        click.echo(visible(problem), err=True)
     if skipped:
         raise click.exceptions.Exit(DIFFERENCE if answers else BAD)

@@ -8,9 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from opgen.model import FileError
+from opgen.report.terminal import visible
 
 LOGGER = logging.getLogger("opgen")
 """The parent of the loggers of all rooms."""
+
+
+class _Formatter(logging.Formatter):
+    """A line per step, whatever texts of others it names."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  logging's name
+        return visible(super().formatMessage(record))
 
 
 @contextmanager
@@ -31,7 +39,7 @@ def steps(verbose: bool, path: str | None) -> Iterator[None]:
             raise FileError.of(path, "", f"cannot be written: {error.strerror}") from None
     LOGGER.setLevel(logging.DEBUG if path else logging.INFO)
     for handler in handlers:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+        handler.setFormatter(_Formatter("%(asctime)s %(name)s: %(message)s"))
         LOGGER.addHandler(handler)
     try:
         yield

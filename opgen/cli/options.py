@@ -246,9 +246,9 @@ def output_option(
     return click.option("-o", "--output", metavar=metavar, type=kind, help=what, required=required)
 
 
-def force_option() -> Decorator:
+def force_option(what: str = "Replace an existing file.") -> Decorator:
     """``--force``."""
-    return click.option("--force", is_flag=True, help="Replace an existing file.")
+    return click.option("--force", is_flag=True, help=what)
 
 
 def json_option(what: str = "Print JSON, for programs.") -> Decorator:

@@ -122,13 +122,13 @@ def _show(lines: list[PageLine], text: list[str]) -> None:
     """Every cited line with its facts; with the text of the page at hand, every line that is not
     blank.
     """
-    from opgen.report.terminal import on_one_line
+    from opgen.report.terminal import visible
 
     cited = {line.line: line for line in lines}
     every = range(1, len(text) + 1) if text else sorted(cited)
     for number in every:
         told = cited.get(number)
-        words = on_one_line(text[number - 1].strip()) if text else ""
+        words = visible(text[number - 1].strip()) if text else ""
         if told is None:
             if words:
                 click.echo(click.style(f"\n{number:4}  {words}", dim=True))

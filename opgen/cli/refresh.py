@@ -45,6 +45,7 @@ from opgen.cli.paths import OutputPath
     type=OutputPath(),
     help="Write a summary for a merge request.",
 )
+@options.force_option("Replace a file that is no summary of opgen.")
 @options.json_option()
 @options.quiet_option()
 def command(
@@ -57,6 +58,7 @@ def command(
     bundle: str | None,
     seed: int,
     markdown: str | None,
+    force: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -69,7 +71,7 @@ def command(
     from pathlib import Path
 
     import opgen
-    from opgen.bundle.write.output import refuse, write_text
+    from opgen.bundle.write.output import refuse
     from opgen.cli import console
     from opgen.files.resources import cases_folder, installed, specs_folder, unlike
     from opgen.generation.processes import mapped
@@ -78,6 +80,7 @@ def command(
     from opgen.model import TIERS
     from opgen.report.refresh import as_data, as_markdown, as_table
     from opgen.report.terminal import counted
+    from opgen.report.writing import write_report
     from opgen.suite.selection import Request
 
     options.only_one(check=check, output=output)
@@ -128,7 +131,7 @@ def command(
             each=mapped(),
         )
     if markdown:
-        write_text(markdown, as_markdown(refreshed), force=True)
+        write_report(markdown, as_markdown(refreshed), force)
     if as_json:
         console.json_text(as_data(refreshed))
     elif refreshed.changes:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from opgen.oracle.backtest import KINDS, BacktestReport, Count, JudgedRun
+from opgen.report.terminal import visible
 
 
 def as_data(report: BacktestReport) -> dict[str, object]:
@@ -128,8 +129,8 @@ def _spelled(run: JudgedRun) -> str:
     side = " or ".join(map(str, run.library)) or "nothing known"
     breaks = "; ".join(run.breaks) or "nothing"
     changed = f"; changed: {', '.join(run.changed)}" if run.changed else ""
-    return (
-        f"  {run.id} ({run.api}, {run.product}{'' if run.firm else ', not firm'}): was"
+    return "  " + visible(
+        f"{run.id} ({run.api}, {run.product}{'' if run.firm else ', not firm'}): was"
         f" {run.status}; library {side} by {run.stage}; page"
         f" {' or '.join(map(str, run.page))}; breaks {breaks}{changed}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from opgen.report.terminal import counted, literal, table
+from opgen.report.terminal import counted, markdown, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,7 +51,7 @@ def as_table(refreshed: Refreshed) -> Table:
     for kind in KINDS:
         some = [c for c in refreshed.changes if c.what == kind]
         for change in some[:MOST]:
-            rows.add_row(kind, *map(literal, (change.case, detail(change), ", ".join(change.why))))
+            rows.add_row(kind, change.case, detail(change), ", ".join(change.why))
         if len(some) > MOST:
             rows.add_row(kind, f"and {len(some) - MOST} more", "", "")
     return rows
@@ -64,13 +64,13 @@ def as_markdown(refreshed: Refreshed) -> str:
         f"{counted(refreshed.cases, 'case')}, {refreshed.computed} computed again,"
         f" {counted(len(refreshed.changes), 'change')}."
     )
-    lines = ["## Golden refresh", "", told, ""]
+    lines = ["## Goldens by opgen refresh", "", told, ""]
     if counts:
         lines += ["| what | cases | why |", "|---|---:|---|"]
         for kind in KINDS:
             if counts[kind]:
                 why = sorted({w for c in refreshed.changes if c.what == kind for w in c.why})
-                lines.append(f"| {kind} | {counts[kind]} | {', '.join(why)} |")
+                lines.append(f"| {kind} | {counts[kind]} | {', '.join(map(markdown, why))} |")
         lines.append("")
     for kind in KINDS:
         some = [c for c in refreshed.changes if c.what == kind]
@@ -78,7 +78,10 @@ def as_markdown(refreshed: Refreshed) -> str:
             lines += [
                 f"<details><summary>{kind}: {len(some)}</summary>",
                 "",
-                *(f"- `{c.case}` {detail(c)}".rstrip() for c in some[:MOST]),
+                *(
+                    " ".join(("-", *map(markdown, filter(None, (c.case, detail(c))))))
+                    for c in some[:MOST]
+                ),
             ]
             lines += [f"- and {len(some) - MOST} more"] if len(some) > MOST else []
             lines += ["", "</details>", ""]

@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_CONTROLS = {
-    code: rf"\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"
-}
-_CONTROLS |= {
-    code: rf"\u{code:04x}"
-    for code in (
-        *(0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # directions
-        *(0x2028, 0x2029),  # ends of lines
-        *range(0xD800, 0xE000),  # halves of pairs, which no encoding has
-    )
-}
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of characters that show nothing and may do something: controls, marks of direction,
+halves of pairs, ends of lines."""
 
 
-def visible(text: str) -> str:
-    r"""A text whose control characters and marks of direction do nothing to a terminal: whoever
-    wrote an id may have chosen them.
+class _Visible(dict[int, str]):
+    """Code of a character -> what is shown for it."""
 
-    >>> print(visible("red \x1b[31m"))
-    red \x1b[31m
-    >>> print(visible("half \ud800, backwards \u202e"))
-    half \ud800, backwards \u202e
+    def __missing__(self, code: int) -> str:
+        unseen = category(chr(code)) in UNSEEN
+        form = r"\x{:02x}" if code < 0x100 else r"\u{:04x}" if code < 0x10000 else r"\U{:08x}"
+        self[code] = form.format(code) if unseen else chr(code)
+        return self[code]
+
+
+_VISIBLE = _Visible()
+
+
+def visible(text: object) -> str:
+    r"""A text of others on one line, which does nothing to a terminal nor to the log of a
+    continuous integration system: whoever wrote an id may have chosen its characters.
+
+    >>> print(visible("red \x1b[31m, backwards \u202e, half \ud800, two\nlines"))
+    red \x1b[31m, backwards \u202e, half \ud800, two\x0alines
+    >>> print(visible("::error::not from here"))
+    \x3a:error::not from here
     """
-    return text.translate(_CONTROLS)
-
-
-def on_one_line(text: str) -> str:
-    r"""The same on one line, where a tab separates fields.
-
-    >>> print(on_one_line("two\nlines"))
-    two\x0alines
-    """
-    return visible(text).replace("\t", r"\x09").replace("\n", r"\x0a")
+    shown = str(text).translate(_VISIBLE)
+    return rf"\x{ord(shown[0]):02x}{shown[1:]}" if shown.startswith(("::", "##[")) else shown
 
 
 def literal(text: object) -> str:
@@ -51,7 +50,19 @@ def literal(text: object) -> str:
     """
     from rich.markup import escape
 
-    return escape(visible(str(text)))
+    return escape(visible(text))
+
+
+def markdown(text: object) -> str:
+    r"""The same as code in Markdown, also in a cell of a table.
+
+    >>> print(markdown("a|b"), markdown("`</details>`"))
+    `a\|b` `` `</details>` ``
+    """
+    shown = visible(text).replace("|", r"\|")
+    fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    space = " " if len(fence) > 1 else ""
+    return f"{fence}{space}{shown}{space}{fence}"
 
 
 def argument_text(value: Any) -> str:
@@ -93,12 +104,17 @@ def table(
     lines: bool = False,
 ) -> Table:
     """An open table with these headings, of which those in ``right`` hold numbers; ``lines`` stand
-    between its rows.
+    between its rows. Cells are shown as :func:`visible` shows them.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+    from rich.text import Text
 
-    result = Table(
+    class Shown(Table):
+        def add_row(self, *cells: object, **style: Any) -> None:
+            super().add_row(*(Text(visible(cell)) for cell in cells), **style)
+
+    result = Shown(
         box=SIMPLE_HEAD,
         title=title or None,
         title_justify="left",
@@ -110,5 +126,5 @@ def table(
     for name in columns:
         result.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        result.add_row(*map(str, row))
+        result.add_row(*row)
     return result

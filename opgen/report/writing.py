@@ -1,0 +1,26 @@
+"""Writing reports: a report replaces one that opgen wrote, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.write.output import write_text
+from opgen.files.textfile import read_text
+from opgen.model import FileError
+
+
+def write_report(path: str | Path, text: str, force: bool = False) -> None:
+    """Write a report, whose first mention of opgen says whose it is. It replaces an empty file, a
+    report that begins as this one, and with ``force`` any file.
+
+    Raises BundleError where something else is there, or the file cannot be written.
+    """
+    try:
+        there = read_text(path) if Path(path).is_file() else ""
+    except FileError:
+        there = "something that is no text"
+    begins = text[: text.index("opgen") + len("opgen")]
+    if there and not there.startswith(begins) and not force:
+        raise BundleError(f"{path}: exists and is no such report of opgen; --force replaces it")
+    write_text(path, text, force=True)
