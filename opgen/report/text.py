@@ -17,12 +17,9 @@ from opgen.comparison.diff_report import DiffReport, largest_ratio
 from opgen.comparison.statuses import (
     BAD,
     CRASHED,
-    FAILED,
     KNOWN,
     LENIENT,
-    MISSING,
     PASSED,
-    STRICT,
     UNPROVED,
     UNUSUAL,
     VERDICTS,
@@ -162,7 +159,7 @@ def varied(bad: list[Verdict]) -> list[Verdict]:
     first word, round after round.
     """
     kinds: dict[tuple[str, ...], list[Verdict]] = defaultdict(list)
-    order = (CRASHED, FAILED, MISSING, *sorted(STRICT - BAD))
+    order = (CRASHED, *VERDICTS)
     worst_first = sorted(bad, key=lambda v: (order.index(v.verdict), -(largest_ratio(v) or 0.0)))
     for verdict in worst_first:
         status = verdict.metrics.get("status")
