@@ -199,6 +199,7 @@ def trials(count: int, seed: int = 0) -> dict[str, list[tuple[signal.Signals, Ou
             outcome = killed(COMMANDS[name], folder, whole, number, draw.uniform(0, took[name]))
             took[name] *= 1.05 if outcome.hit else 0.85  # a machine has other work, now and then
             done[name].append((number, outcome))
+            print(f"\r{turn + 1} of {count}", end="", file=sys.stderr, flush=True)
     return done
 
 
