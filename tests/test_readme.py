@@ -9,6 +9,7 @@ import re
 import stat
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,18 @@ def test_the_first_screen_is_what_the_commands_print(
 def test_the_part_that_everybody_reads_is_short() -> None:
     head, _, _ = README.partition("\n# Reference\n")
     assert len(head) < len(README) and len(head.split()) <= MOST_WORDS
+
+
+def test_the_test_command_takes_the_cpu_build_of_torch() -> None:
+    """What pip takes by itself may hold gigabytes for GPUs. ``.ci/run`` finds the command so."""
+    (command,) = re.findall(r"^pip install .* && python -m pytest.*$", README, re.MULTILINE)
+    first, *others, tests = command.split(" && ")
+    assert re.search(r"--extra-index-url https://download\.pytorch\.org/whl/cpu torch==\S+$", first)
+    assert all(part.startswith("pip install ") for part in others)
+    assert tests.startswith("python -m pytest")
+
+
+def test_the_systems_are_named_where_people_and_pip_look() -> None:
+    """Files are locked with fcntl, which other systems lack."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "Operating System :: POSIX" in project["classifiers"] and "POSIX system" in README
