@@ -115,22 +115,19 @@ class _Lookout:
             return
         for case in self.faults[1:]:
             self.results.withdraw(case, "the device was lost before this call")
-        codes = f"{LOST} codes of the runtime in a row, the last {_code(answer)}"
-        ask = f"; so does {good}, a valid call" if good else ""
+        codes = f"{LOST} calls in a row got codes of the runtime, the last {_code(answer)}"
+        ask = f"; {good}, a valid call, is not accepted either" if good else ""
         raise DeviceLost(f"at {self.faults[0]}", f"{codes}{ask}")
 
     def _valid(self) -> str:
         """A valid call for the product of those that failed, of another operator if there is one;
         empty where there is none.
         """
-        failed = self.bundle[self.faults[-1]]
-        others = (self.bundle[case] for case in self.cases if case not in self.faults)
-        valid = [
-            case
-            for case in others
-            if case.expect.bucket == "valid" and case.product == failed.product
-        ]
-        return min(valid, key=lambda case: case.op == failed.op).id if valid else ""
+        failed, table = self.bundle[self.faults[-1]], self.bundle.cases
+        valid = (table["bucket"] == "valid") & (table["product"] == failed.product)
+        left = set(self.cases) - set(self.faults)
+        others = table["id"][valid & (table["op"] != failed.op)].tolist()
+        return next((case for case in (*others, *table["id"][valid].tolist()) if case in left), "")
 
 
 def _of_runtime(answer: Result) -> bool:

@@ -369,8 +369,8 @@ def test_a_device_that_is_lost_ends_the_run_and_what_came_after_is_repeated(
     asked = [case for case in bundle.ids if case in cases]
     good = [case for case in asked[:4] if bundle[case].expect.codes == (0,)][-1]
     assert shown.exit_code == 1 and shown.stderr.splitlines()[-2:] == [
-        f"the device was lost at {asked[4]}: 5 codes of the runtime in a row, the last {code}; so"
-        f" does {good}, a valid call",
+        f"the device was lost at {asked[4]}: 5 calls in a row got codes of the runtime, the last"
+        f" {code}; {good}, a valid call, is not accepted either",
         f"{path}: has the 5 answers so far; --resume (resume=True) continues from them",
     ]
     with opgen.Results.open(path) as found:
