@@ -167,6 +167,9 @@ class Judgement:
         )
         columns = [show(self.spec, self.view, reference, rows) for reference in references]
         labels = list(map(label, references))
+        if not any(UNBOUND in column for column in columns):
+            text = ", ".join(f"{name}=%s" for name in labels)
+            return [text % values for values in zip(*columns, strict=True)]
         return [
             ", ".join(
                 f"{name}={value}"

@@ -214,6 +214,20 @@ def test_the_command_line_says_what_is_wrong_and_exits_2() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("product", "hint"),
+    [("Ascend910B3", "ascend910b"), ("Ascend950PR_9579", "ascend950"), ("", ""), ("tpu", "")],
+)
+def test_a_product_that_no_page_knows_is_an_error_of_the_file(product: str, hint: str) -> None:
+    """The name of a SoC too: a call names its product."""
+    line = json.dumps({**PAD, "product": product})
+    result = CliRunner().invoke(main, ["judge", "-"], input=line)
+    suggestion = f" (did you mean '{hint}'?)" if hint else ""
+    known = "known: ascend310p, ascend910, ascend910b, ascend910_93, ascend950"
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"<stdin>:1: no such product {product!r}{suggestion}; {known}\n"
+
+
 def test_no_calls_no_answers() -> None:
     assert run([]).stdout == "" and callfiles.judge_calls([], catalog()) == []
 

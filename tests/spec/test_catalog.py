@@ -108,3 +108,12 @@ def test_an_operator_has_two_names() -> None:
         "group_norm_backward",
         "reflection_pad2d_backward",
     } <= set(catalog().operators)
+
+
+def test_formulas_name_the_code_that_is_likely() -> None:
+    formulas = catalog().formulas("aclnnConvolutionBackward", "ascend910b")
+    assert formulas["groups_limit"].endswith(
+        "groups <= 65535 when not transposed and weight.rank in (3, 4, 5); likely 561103"
+    )
+    assert "likely" not in formulas["kernel_height"]
+    assert catalog().formulas("aclnnNothing", "ascend910b") == {}
