@@ -11,6 +11,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,12 @@ import numpy as np
 
 from opgen.calls.jsonl import NamedCall
 from opgen.files.yamlfile import did_you_mean
-from opgen.model import FileError, Problem, TensorDesc
+from opgen.model import FileError, Problem, TensorDesc, size
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
+
+_WIDEST, _HEADER = 16, 1 << 16
+"""Bytes of the widest number, and of what numpy writes before them, at most."""
 
 
 class DumpFault(Exception):
@@ -64,8 +68,10 @@ def read_dump(named: NamedCall, folder: Path, outputs: Collection[str]) -> dict[
                 f"data: {name}: is a single array, not an archive of named ones; numpy.savez"
                 " writes one"
             )
-        with archive as file:
-            return {key: _fitting(named, key, file[key], outputs) for key in file.files}
+        with archive as file, zipfile.ZipFile(folder / name) as packed:
+            held = {each.filename.removesuffix(".npy"): each.file_size for each in packed.filelist}
+            wanted = {key: _wanted(named, key, stored, outputs) for key, stored in held.items()}
+            return {key: _fitting(key, desc, file[key]) for key, desc in wanted.items()}
     except (
         OSError,
         ValueError,
@@ -90,7 +96,8 @@ def _reason(error: Exception, path: Path) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _fitting(named: NamedCall, key: str, array: Any, outputs: Collection[str]) -> Array:
+def _wanted(named: NamedCall, key: str, stored: int, outputs: Collection[str]) -> TensorDesc:
+    """The input that a member of so many bytes is for; what cannot be one is not unpacked."""
     known = {
         name: value for name, value in named.call.args.items() if isinstance(value, TensorDesc)
     }
@@ -101,12 +108,18 @@ def _fitting(named: NamedCall, key: str, array: Any, outputs: Collection[str]) -
         raise DumpFault(
             f"data: {key}: is an output, whose values are computed; save the inputs alone"
         )
+    if desc.dtype not in DTYPES:
+        raise DumpFault(f"data: {key}: opgen holds no data of {desc.dtype}")
+    if stored > prod(desc.shape) * _WIDEST + _HEADER:
+        raise DumpFault(f"data: {key}: holds {size(stored)}, too much for {list(desc.shape)}")
+    return desc
+
+
+def _fitting(key: str, desc: TensorDesc, array: Any) -> Array:
     if array.shape != desc.shape:
         raise DumpFault(
             f"data: {key}: has the shape {list(array.shape)}, the call says {list(desc.shape)}"
         )
-    if desc.dtype not in DTYPES:
-        raise DumpFault(f"data: {key}: opgen holds no data of {desc.dtype}")
     if desc.dtype == "BFLOAT16" and array.dtype == np.uint16:
         array = array.view(ml_dtypes.bfloat16)
     if array.dtype.kind not in "fciu" and array.dtype != ml_dtypes.bfloat16:

@@ -847,3 +847,14 @@ def test_what_hdf5_says_of_a_failed_write_is_one_reason(
         write_errors(tmp_path / "x.h5"),
     ):
         raise OSError(*number, said)
+
+
+def test_a_file_that_h5py_has_open_is_read_all_the_same(tmp_path: Path) -> None:
+    """As every notebook does: whoever opened it first, and with whatever flags."""
+    path = sample().write(tmp_path / "b.h5")
+    for flags in ({}, {"locking": False}, {"locking": True}):
+        with h5py.File(path, "r", **flags) as file, opgen.open(path) as bundle:
+            assert len(bundle) == len(file["cases"]) > 0
+            assert verify(path) == []
+            with h5py.File(path, "r", **flags) as again:
+                assert len(again["cases"]) == len(bundle)

@@ -133,7 +133,16 @@ def test_in_the_hooks_of_a_fork(small_suite: engine.Suite, tmp_path: Path) -> No
 def test_between_an_answer_and_the_word_of_it(
     small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right, first = processes.leave, os.getpid()
+    right, work, first = processes.leave, processes.outcome, os.getpid()
+    begun = get_context("fork").Event()
+
+    def shared(*task: Any) -> Any:
+        """The writer does nothing before the other has something to do."""
+        if os.getppid() == first:
+            begun.wait(30)
+        else:
+            begun.set()
+        return work(*task)
 
     def slow(*answer: Any) -> Any:
         place = right(*answer)
@@ -143,6 +152,7 @@ def test_between_an_answer_and_the_word_of_it(
         return place
 
     monkeypatch.setattr(processes, "leave", slow)
+    monkeypatch.setattr(processes, "outcome", shared)
     assert end(small_suite, tmp_path / "suite.h5", lambda: None) == INTERRUPTED
 
 

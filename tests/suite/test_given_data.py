@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import tracemalloc
 import warnings
 import zipfile
 
@@ -229,6 +230,28 @@ def test_a_dump_that_does_not_fit_is_one_message(tmp_path, change, arrays, messa
     assert result.exit_code == 2
     assert message in result.stderr
     assert not (tmp_path / "out.h5").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gradOutput", "data: gradOutput: holds 134.2 MB, too much for [1, 2, 5, 5]"),
+        ("gradOut", "data: gradOut: the call has no such tensor (did you mean 'gradOutput'?)"),
+        ("gradInput", "data: gradInput: is an output"),
+    ],
+)
+def test_a_member_that_cannot_be_an_input_is_not_unpacked(tmp_path, name, message):
+    """A few bytes that stand for many; the directory of the archive tells."""
+    np.savez_compressed(tmp_path / "dump.npz", **{name: np.zeros(1 << 24)})
+    assert (tmp_path / "dump.npz").stat().st_size < 1 << 18
+    (tmp_path / "calls.jsonl").write_text(json.dumps(call()))
+    (one,) = read_calls(str(tmp_path / "calls.jsonl"), catalog().kinds)
+    tracemalloc.start()
+    with pytest.raises(FileError) as caught:
+        read_dumps([one], str(tmp_path / "calls.jsonl"), {one.call.api: ["gradInput"]})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert message in str(caught.value) and peak < 4 << 20
 
 
 @pytest.mark.parametrize("compressed", [False, True])
