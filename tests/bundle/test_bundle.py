@@ -355,7 +355,7 @@ def test_tensors_are_aligned_and_the_size_is_foreseen(path: Path) -> None:
 
 def test_readable_with_h5py_alone(path: Path) -> None:
     with h5py.File(path) as file:
-        assert file.attrs["complete"] == 1 and file.attrs["format"] == "opgen bundle"
+        assert file.attrs["complete"] == 1 and file.attrs["format"] == b"opgen bundle"
         cases, tensors = file["cases"][:], file["tensors"][:]
         roles = {n: w for w, n in h5py.check_enum_dtype(file["tensors"].dtype["role"]).items()}
         one = next(t for t in tensors[cases["first_tensor"][4] :] if roles[t["role"]] == "golden")

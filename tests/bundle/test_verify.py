@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -218,9 +219,49 @@ def cell(table: str, column: str, value: object, row: int = 0) -> Callable[[h5py
     return change
 
 
+def retyped(table: str, **kinds: object) -> Callable[[h5py.File], None]:
+    """A change of the types of some columns of a table."""
+
+    def change(file: h5py.File) -> None:
+        rows = file[table][:]
+        described = [(name, kinds.get(name, rows.dtype[name])) for name in rows.dtype.names]
+        del file[table]
+        made = file.create_dataset(table, (len(rows),), dtype=described)
+        made[...] = np.zeros(len(rows), dtype=described)
+
+    return change
+
+
+def replaced(table: str, value: object) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        del file[table]
+        file[table] = value
+
+    return change
+
+
+INJECTED = h5py.enum_dtype({'x"); system("id': 0, "ascend910b": 1}, basetype="u1")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (retyped("breaks", at="<f8"), "breaks: at is of another type than it can be"),
+        (retyped("tensors", digest="V8"), "tensors: digest is of another type than it can be"),
+        (retyped("cases", product=INJECTED), "cases: product is of another type than it can be"),
+        (retyped("parameters", name=INJECTED), "parameters: name is of another type than it"),
+        (replaced("integers", 3), "it does not hold the 1 rows of integers"),
+        (replaced("lists", np.zeros((2, 2))), "it does not hold the 4 rows of lists"),
+        (replaced("breaks", np.zeros(3)), "breaks: has other columns than case, rule, clause"),
+        (lambda file: file.__delitem__("ranges"), "there is no table ranges"),
+        (lambda file: file.__delitem__("strings"), "names none of the 0 strings"),
+        (lambda file: file.attrs.__delitem__("opgen_version"), "opgen_version is missing"),
+        (lambda file: file.attrs.__delitem__("complete"), "complete is missing"),
+        (lambda file: file.attrs.create("seed", 1.5), "the attribute seed is 1.5"),
+        (
+            lambda file: file.attrs.create("plan", "smoke"),
+            "the attribute plan does not say how long it is",
+        ),
         (cell("lists", "start", 10**6, -1), "a list reaches beyond the integers"),
         (cell("tensors", "shape", 10**6), "tensors: shape names none of the "),
         (cell("tensors", "strides", 10**6), "tensors: strides names none of the "),
@@ -418,3 +459,16 @@ def test_a_folder_and_an_unreadable_file(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="cannot read"):
         opgen.open(tmp_path)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_text_that_claims_gigabytes_takes_none(good: Path, tmp_path: Path) -> None:
+    """What stands in the place of a text says how long it is, and HDF5 takes so much memory."""
+    whole, target = bytearray(good.read_bytes()), tmp_path / "claim.h5"
+    with h5py.File(good) as file:
+        place = file["strings"].id.get_offset() + 16
+    whole[place : place + 4] = (0x7FFFFFFF).to_bytes(4, "little")
+    target.write_bytes(whole)
+    resign(target)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert verify(target) == [f"{target}: unsound: it does not hold the texts of strings"]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000

@@ -8,11 +8,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-import h5py
 import numpy as np
 
 import opgen
-from opgen.bundle.format.dtypes import BundleError, checked
+from opgen.bundle.format.dtypes import BundleError, checked, text
 from opgen.model import unkept
 
 FORMAT_VERSION = 4
@@ -82,26 +81,29 @@ def header(attributes: Mapping[str, object], own: Header) -> Header:
 
 
 def stored(value: object) -> object:
-    """A value as HDF5 takes it: texts and numbers as they are, lists as arrays of texts, mappings
-    as JSON.
+    """A value as HDF5 takes it: numbers as they are, texts and arrays of them in fixed width, since
+    nothing tells how much a text of variable length takes; mappings as JSON.
     """
     if isinstance(value, dict):
-        return checked(json.dumps(value, sort_keys=True, ensure_ascii=False))
-    return np.array(value, dtype=h5py.string_dtype()) if isinstance(value, list) else value
+        value = checked(json.dumps(value, sort_keys=True, ensure_ascii=False))
+    if isinstance(value, (str, list)):
+        texts = np.char.encode(np.array(value, dtype=str), "utf-8")
+        return texts.astype(text(texts.dtype.itemsize))
+    return value
 
 
 def restored(name: str, value: Any) -> Any:
     """The value of an attribute that :func:`stored` made; BundleError for what it never makes."""
-    if isinstance(value, bytes):
-        value = value.decode()
-    elif isinstance(value, (np.ndarray, np.generic)):
-        value = value.tolist()
+    if isinstance(value, np.ndarray | np.generic):
+        cells = np.asarray(value)
+        value = (np.char.decode(cells) if cells.dtype.kind == "S" else cells).tolist()
     if isinstance(value, str) and value.startswith("{"):
         value = json.loads(value)
     items = value if isinstance(value, list) else ()
     kind = KINDS.get(name, (str, int, float, dict, list))
     if not isinstance(value, kind) or not all(isinstance(item, str) for item in items):
         raise BundleError(f"the attribute {name} is {value!r}")
+    checked(json.dumps(value, ensure_ascii=False))
     return value
 
 

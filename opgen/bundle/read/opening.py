@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from math import prod
 from pathlib import Path
 from typing import NamedTuple
 
@@ -165,9 +166,13 @@ class OpenedFile:
             raise self.unsound(f"{type(error).__name__}: {error}") from error
 
     def _contents(self, file: h5py.File) -> None:
-        self.header: Header = {
-            name: heading.restored(name, value) for name, value in file.attrs.items()
-        }
+        self.header: Header = {}
+        for name in file.attrs:
+            attribute = file.attrs.get_id(name)
+            size = prod(attribute.shape or ()) * attribute.dtype.itemsize
+            if attribute.dtype.hasobject or size > self._size:
+                raise self.unsound(f"the attribute {name} does not say how long it is")
+            self.header[name] = heading.restored(name, file.attrs[name])
         if missing := [name for name in heading.REQUIRED[self.kind] if name not in self.header]:
             raise self.unsound(f"the attribute {missing[0]} is missing")
         self.digest: str = self.header.pop("digest")

@@ -84,7 +84,7 @@ def _cells(file: OpenedFile, column: Column, cells: np.ndarray, title: str) -> C
             yield True, f"{number} is not a {title}"
     if column.of:
         count = len(file.strings if column.of == "strings" else file.tables[column.of])
-        beyond = cells.max(initial=0) >= max(count, 1)
+        beyond = len(cells) and cells.max() >= count
         yield beyond, f"{title} names none of the {count} {column.of}"
     if column.texts:
         for text in {file.strings[number] for number in set(cells.tolist())} - column.texts:
@@ -168,7 +168,7 @@ def _attributes(tables: Tables) -> Checks:
             cases["attributes_row"][cases["op"] == number],
             len(tables[f"attributes/{op}"]),
         )
-        beyond = mine.max(initial=0) >= max(count, 1)
+        beyond = len(mine) and mine.max() >= count
         yield beyond, f"cases: attributes_row names none of the {count} rows of {op}"
         for api, name, kind in parameters.tolist():
             if kind == PARAMETER_KINDS["tensor"] and apis[api] == op and titles[name] in names:
