@@ -490,6 +490,23 @@ def test_the_command_says_what_drifted_in_every_form_and_exits_1(fresh, tmp_path
     assert {(c["case"], c["what"]) for c in data["changes"]} == {(one, "expectation")} | gone
 
 
+@pytest.mark.parametrize("lost", ["a case with data", "a case with a status alone", "the page"])
+def test_a_lock_that_lost_lines_and_was_mended_fails_the_check(fresh, tmp_path, lost):
+    """Its own digest is right: only the cases that the plan makes say what is missing."""
+    path = tmp_path / "short.lock"
+    page, entries = next(iter(fresh.lock.entries.items()))
+    with_data = lost == "a case with data"
+    gone = next(case for case, entry in entries.items() if (entry.key != "-") == with_data)
+    kept = {case: entry for case, entry in entries.items() if case != gone}
+    short = Lock({page: fresh.lock.sources[page]}, {page: kept})
+    (Lock() if lost == "the page" else short).write(path)
+    assert not read_lock(path).altered
+    shown = run("--lock", str(path), "--check", "--json")
+    changes = {(change["case"], change["what"]) for change in json.loads(shown.stdout)["changes"]}
+    assert shown.exit_code == 1
+    assert changes == {(case, "added") for case in (entries if lost == "the page" else [gone])}
+
+
 def test_the_command_writes_the_lock_that_it_was_asked_for_and_keeps_pages_that_it_was_not(
     fresh, tmp_path
 ):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from opgen.files.resources import cases_folder
 from opgen.model import TIERS, FileError
+from opgen.quality.mutants import find
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import load_plan, plan_for
 from opgen.suite.planning.plan_check import check_plan, checked_plan, shipped_plan
+from opgen.suite.selection import Request
 from tests.support import copies
+
+SHIPPED = cases_folder() / "reflection_pad2d_backward.yaml"
 
 GOOD = """
 op: aclnnReflectionPad2dBackward
@@ -551,3 +557,19 @@ def test_every_shipped_plan_says_why(op: str) -> None:
 def test_an_operator_without_a_plan_is_told(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="has no plan; write one"):
         plan_for("fold", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("ask", "listed"),
+    [
+        (lambda: find("padding_swaped"), "known: stride_swapped, "),
+        (lambda: Request(calls="x.jsonl", recipe="girth").suite(), "known: grid, integers, "),
+        (lambda: Request(plan="smok").suite(), "tiers are smoke, standard, full, crash"),
+        (lambda: Request(plan=f"{SHIPPED}::smok").suite(), "it has smoke, standard, full"),
+    ],
+    ids=["mutant", "recipe", "tier", "tier of a file"],
+)
+def test_an_unknown_name_gives_the_list(ask: Callable[[], object], listed: str) -> None:
+    with pytest.raises(FileError) as error:
+        ask()
+    assert listed in str(error.value)
