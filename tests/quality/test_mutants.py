@@ -597,7 +597,7 @@ def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
 
 
 def test_the_command_fails() -> None:
-    assert invoke("reflection_pad2d_backward", "--mutant", "mask_ignored").output.startswith(
+    assert invoke("reflection_pad2d_backward", "--mutant", "mask_ignored").stdout.startswith(
         "smoke: none of these"
     )
     assert (
