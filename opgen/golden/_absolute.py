@@ -4,12 +4,17 @@ two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from opgen.golden import Array
+from opgen.golden import Array, Tensors
+
+Outputs: TypeAlias = dict[str, Array]
+Both: TypeAlias = tuple[Outputs, Outputs]
+Function: TypeAlias = Callable[..., Outputs]
 
 
 class Copies(NamedTuple):
@@ -49,10 +54,16 @@ def stacked(array: Array, copies: Copies) -> Array:
     return np.concatenate((array, sizes)) if copies.number > 1 else sizes
 
 
-def halves(outputs: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The outputs of the first half of the cases, and of the second."""
-    first, second = {}, {}
-    for name, array in outputs.items():
-        middle = len(array) // 2
-        first[name], second[name] = array[:middle], array[middle:]
-    return first, second
+def functions(computed: Function) -> tuple[Function, Function, Callable[..., Both]]:
+    """The functions ``golden``, ``magnitude`` and ``both`` of a kernel that computes all copies of
+    all cases: (tensors, names, wanted, copies) -> output -> (copies * B, ...).
+    """
+
+    def both(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> Both:
+        goldens, sizes = {}, {}
+        for name, array in computed(tensors, names, wanted, BOTH).items():
+            middle = len(array) // 2
+            goldens[name], sizes[name] = array[:middle], array[middle:]
+        return goldens, sizes
+
+    return partial(computed, copies=GOLDEN), partial(computed, copies=MAGNITUDE), both

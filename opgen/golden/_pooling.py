@@ -85,14 +85,14 @@ def pooled(
     letters: str,
     copies: Copies,
     block: int = BLOCK,
-) -> list[dict[str, Array]]:
-    """The outputs of a kernel over the axes of some letters, once per copy; about ``block``
-    elements are worked on at a time.
+) -> dict[str, Array]:
+    """The outputs of a kernel over the axes of some letters, of all copies of all cases; about
+    ``block`` elements are worked on at a time.
     """
     gradient = tensors["gradOutput"]
     assert gradient is not None
     if "gradInput" not in wanted:
-        return [{}] * copies.number
+        return {}
     sizes = tuple(
         [
             (names[a + "in"], names[a + "out"], names["k" + a], names["s" + a], 1, names["pad" + a])
@@ -100,7 +100,8 @@ def pooled(
         ]
     )
     geometry = geometry_of(sizes, names["divisorOverride"], names["countIncludePad"])
-    return [{"gradInput": copy} for copy in pool(gradient, geometry, copies, block)]
+    copied = pool(gradient, geometry, copies, block)
+    return {"gradInput": copied.reshape(copies.number * len(gradient), *copied.shape[2:])}
 
 
 @lru_cache(maxsize=256)

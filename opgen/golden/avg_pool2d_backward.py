@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from opgen.golden import Array, Tensors
-from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE
+from opgen.golden._absolute import Copies, functions
 from opgen.golden._pooling import pooled, probe, scale_of
 
 VERSION = 2
@@ -23,28 +23,18 @@ PROBES = [
 ]
 
 
-def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """GradInput (B, ..., Hin, Win) from gradOutput (B, ..., Hout, Wout).
+def computed(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies
+) -> dict[str, Array]:
+    """GradInput (B, ..., Hin, Win) from gradOutput (B, ..., Hout, Wout), of all copies.
 
     The same bits in every batch and under every BLAS, whatever the data; exact if gradOutput is in
     multiples of the divisors.
     """
-    return pooled(tensors, names, wanted, "HW", GOLDEN)[0]
+    return pooled(tensors, names, wanted, "HW", copies)
 
 
-def magnitude(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
-) -> dict[str, Array]:
-    """The pooling of absolute values, whatever the sign of the divisor."""
-    return pooled(tensors, names, wanted, "HW", MAGNITUDE)[0]
-
-
-def both(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The golden and the magnitude."""
-    goldens, sizes = pooled(tensors, names, wanted, "HW", BOTH)
-    return goldens, sizes
+golden, magnitude, both = functions(computed)
 
 
 def scale(names: Mapping[str, int]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from math import prod
 
 from opgen.golden import Array, Tensors
-from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE
+from opgen.golden._absolute import Copies, functions
 from opgen.golden._pooling import pooled, probe, scale_of
 
 VERSION = 2
@@ -22,24 +22,19 @@ PROBES = [
 ]
 
 
-def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """GradInput (B, ..., Din, Hin, Win) from gradOutput (B, ..., Dout, Hout, Wout)."""
-    return pooled(tensors, names, wanted, "DHW", GOLDEN)[0]
-
-
-def magnitude(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+def computed(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies
 ) -> dict[str, Array]:
-    """The pooling of absolute values, whatever the sign of the divisor."""
-    return pooled(tensors, names, wanted, "DHW", MAGNITUDE)[0]
+    """GradInput (B, ..., Din, Hin, Win) from gradOutput (B, ..., Dout, Hout,
+    Wout), of all copies.
+
+    The same bits in every batch and under every BLAS, whatever the data; exact if gradOutput is in
+    multiples of the divisors.
+    """
+    return pooled(tensors, names, wanted, "DHW", copies)
 
 
-def both(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The golden and the magnitude."""
-    goldens, sizes = pooled(tensors, names, wanted, "DHW", BOTH)
-    return goldens, sizes
+golden, magnitude, both = functions(computed)
 
 
 def scale(names: Mapping[str, int]) -> int:

@@ -25,7 +25,7 @@ import numpy as np
 
 from opgen.golden import Array, ProbeCall, Tensors
 from opgen.golden import _convolution as forms
-from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves, stacked
+from opgen.golden._absolute import Copies, functions, stacked
 from opgen.golden._convolution import ConvolutionGeometry, Operands, geometry_of
 from opgen.golden._products import large
 
@@ -65,31 +65,12 @@ def probe(
     return ProbeCall(names, shapes, ("gradInput", "gradWeight", "gradBias"))
 
 
-def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """GradInput (B, *input shape), gradWeight (B, *weight shape) and gradBias (B, channels of
-    gradOutput).
-    """
-    return computed(tensors, names, wanted, GOLDEN)
-
-
-def magnitude(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
-) -> dict[str, Array]:
-    """The gradients of absolute values."""
-    return computed(tensors, names, wanted, MAGNITUDE)
-
-
-def both(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The golden and the magnitude."""
-    return halves(computed(tensors, names, wanted, BOTH))
-
-
 def computed(
     tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies
 ) -> dict[str, Array]:
-    """The outputs of all copies of all cases."""
+    """GradInput (B, *input shape), gradWeight (B, *weight shape) and gradBias (B, channels of
+    gradOutput), of all copies.
+    """
     dy, x, w = tensors["gradOutput"], tensors["input"], tensors["weight"]
     assert dy is not None
     outputs: dict[str, Array] = {}
@@ -114,6 +95,9 @@ def computed(
             stack.reshape(*stack.shape[:3], prod(stack.shape[3:])), axis=(1, 3)
         )
     return outputs
+
+
+golden, magnitude, both = functions(computed)
 
 
 def by_groups(t: Operands, groups: int, transposed: bool) -> Operands:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.golden import Array, ProbeCall, Tensors
-from opgen.golden._absolute import BOTH, MAGNITUDE, Copies, halves, stacked
+from opgen.golden._absolute import Copies, functions, stacked
 from opgen.golden._columns import blocks
 
 VERSION = 1
@@ -69,28 +69,6 @@ class Groups(NamedTuple):
     gamma: Array
 
 
-def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """GradInput (B, *input shape), gradGammaOut and gradBetaOut (B, *gamma shape), or (B, C) where
-    gamma is null.
-    """
-    return evaluated(tensors, names, wanted, range(0))
-
-
-def magnitude(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
-) -> dict[str, Array]:
-    """The same sums with every term positive: |x| + |mean| for x - mean, and plus for minus."""
-    return evaluated(positive(tensors, MAGNITUDE), names, wanted, range(cases(tensors)))
-
-
-def both(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The golden and the magnitude."""
-    batch = cases(tensors)
-    return halves(evaluated(positive(tensors, BOTH), names, wanted, range(batch, 2 * batch)))
-
-
 def cases(tensors: Tensors) -> int:
     """How many cases a batch has."""
     x = tensors["input"]
@@ -110,6 +88,23 @@ def positive(tensors: Tensors, copies: Copies) -> dict[str, Array | None]:
     sizes = mean[len(mean) - cases(tensors) :]
     np.negative(sizes, sizes)
     return stacks
+
+
+def computed(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies
+) -> dict[str, Array]:
+    """GradInput (B, *input shape), gradGammaOut and gradBetaOut (B, *gamma shape), or (B, C) where
+    gamma is null, of all copies; with every term positive |x| + |mean| for x - mean, and plus for
+    minus.
+    """
+    if not copies.absolute:
+        return evaluated(tensors, names, wanted, range(0))
+    last, batch = copies.number - 1, cases(tensors)
+    added = range(last * batch, (last + 1) * batch)
+    return evaluated(positive(tensors, copies), names, wanted, added)
+
+
+golden, magnitude, both = functions(computed)
 
 
 def evaluated(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from opgen.golden import Array, ProbeCall, Tensors
-from opgen.golden._absolute import BOTH, GOLDEN, MAGNITUDE, Copies, halves
+from opgen.golden._absolute import Copies, functions
 from opgen.golden._folding import folded
 
 VERSION = 1
@@ -31,33 +31,17 @@ PROBES = [
 PARTNERS: dict[str, str] = {}
 
 
-def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
-    """GradInput (B, ..., H, W) from gradOutput (B, ..., H + padTop + padBottom, W + padLeft +
-    padRight).
-    """
-    return computed(tensors, names, wanted, GOLDEN)
-
-
-def magnitude(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
-) -> dict[str, Array]:
-    """The fold of absolute values, of the real and the imaginary part by themselves."""
-    return computed(tensors, names, wanted, MAGNITUDE)
-
-
-def both(
-    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The golden and the magnitude."""
-    return halves(computed(tensors, names, wanted, BOTH))
-
-
 def computed(
     tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies
 ) -> dict[str, Array]:
-    """The outputs of all copies of all cases."""
+    """GradInput (B, ..., H, W) from gradOutput (B, ..., H + padTop + padBottom, W + padLeft +
+    padRight), of all copies.
+    """
     borders = (names["padTop"], names["padBottom"]), (names["padLeft"], names["padRight"])
     return folded(tensors, wanted, borders, copies)
+
+
+golden, magnitude, both = functions(computed)
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

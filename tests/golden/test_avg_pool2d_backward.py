@@ -287,7 +287,7 @@ def test_pieces_of_a_plane_are_pooled_like_the_plane() -> None:
     for names in geometries(12, 200, 14):
         dy = random.standard_normal((2, 3, names["Hout"], names["Wout"]))
         block = int(random.integers(1, 30))
-        (pieces,) = pooled_over({"gradOutput": dy}, names, ["gradInput"], "HW", GOLDEN, block)
+        pieces = pooled_over({"gradOutput": dy}, names, ["gradInput"], "HW", GOLDEN, block)
         assert np.array_equal(pieces["gradInput"], run(names, dy)), names
 
 
