@@ -70,7 +70,8 @@ def as_markdown(refreshed: Refreshed) -> str:
         for kind in KINDS:
             if counts[kind]:
                 why = sorted({w for c in refreshed.changes if c.what == kind for w in c.why})
-                lines.append(f"| {kind} | {counts[kind]} | {', '.join(map(markdown, why))} |")
+                reasons = ", ".join(map(markdown, why)).replace("|", r"\|")
+                lines.append(f"| {kind} | {counts[kind]} | {reasons} |")
         lines.append("")
     for kind in KINDS:
         some = [c for c in refreshed.changes if c.what == kind]

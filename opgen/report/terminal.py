@@ -54,12 +54,12 @@ def literal(text: object) -> str:
 
 
 def markdown(text: object) -> str:
-    r"""The same as code in Markdown, also in a cell of a table.
+    """The same as code in Markdown.
 
-    >>> print(markdown("a|b"), markdown("`</details>`"))
-    `a\|b` `` `</details>` ``
+    >>> print(markdown("a*b"), markdown("`</details>`"))
+    `a*b` `` `</details>` ``
     """
-    shown = visible(text).replace("|", r"\|")
+    shown = visible(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     space = " " if len(fence) > 1 else ""
     return f"{fence}{space}{shown}{space}{fence}"

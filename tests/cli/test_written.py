@@ -152,7 +152,7 @@ def test_a_report_that_cannot_be_written_is_named_and_leaves_the_old_one(
 ) -> None:
     Path("old").write_text("as it was")
     with largest_file(100):
-        told = run("diff", "b.h5", "r.h5", option, "old")
+        told = run("diff", "b.h5", "r.h5", option, "old", "--force")
     assert told.exit_code == 2 and told.stderr.endswith("old: cannot write: File too large\n")
     assert Path("old").read_bytes() == b"as it was" and not Path("old.partial").exists()
 

@@ -44,7 +44,7 @@ def table() -> list[Row]:
         for line in section.partition("\n## ")[0].splitlines()
         if line.endswith(" 0 |") or line.endswith(" 1 |")
     ]
-    return [Row(words, verdict, list(map(int, codes))) for _, words, verdict, *codes in cells]
+    return [Row(words, verdict, list(map(int, codes))) for words, verdict, *codes in cells]
 
 
 class Setup(NamedTuple):

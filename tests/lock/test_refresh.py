@@ -483,7 +483,7 @@ def test_the_command_says_what_drifted_in_every_form_and_exits_1(fresh, tmp_path
     assert (
         f"| removed | {MOST + 3} |" in told
         and "- and 3 more" in told
-        and f"- `{one}` stated:161002:pad -> valid:0:" in told
+        and f"- `{one}` `stated:161002:pad -> valid:0:" in told
     )
     data = json.loads(run("--lock", str(path), "--check", "--json", "--quiet").stdout)
     gone = {(f"gone-{number:02}", "removed") for number in range(MOST + 3)}
