@@ -87,7 +87,10 @@ def _cells(file: OpenedFile, column: Column, cells: np.ndarray, title: str) -> C
         beyond = len(cells) and cells.max() >= count
         yield beyond, f"{title} names none of the {count} {column.of}"
     if column.texts:
-        for text in {file.strings[number] for number in set(cells.tolist())} - column.texts:
+        numbers = set(cells.tolist())
+        beyond = max(numbers, default=-1) >= len(file.strings)
+        yield beyond, f"{title} names none of the {len(file.strings)} strings"
+        for text in {file.strings[number] for number in numbers} - column.texts:
             yield True, f"{text!r} is not a {title}"
     if column.bounded:
         for number in cells[(cells < column.least) | (cells > column.most)]:
