@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +72,9 @@ def single(batches: list[Batch]) -> list[Batch]:
 def joined(batches: list[Batch]) -> list[Batch]:
     """Batches that were cut, in one piece again."""
     whole: list[Batch] = []
+    shared = [field.name for field in fields(Batch) if field.name not in ("rows", "ids")]
     for batch in batches:
-        if whole and replace(batch, rows=whole[-1].rows, ids=whole[-1].ids) == whole[-1]:
+        if whole and all(getattr(batch, name) == getattr(whole[-1], name) for name in shared):
             rows = np.concatenate([whole[-1].rows, batch.rows])
             whole[-1] = replace(batch, rows=rows, ids=whole[-1].ids + batch.ids)
         else:
