@@ -162,7 +162,9 @@ def test_a_tier_of_strength_zero_still_breaks_rules_and_stands_at_limits(
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_case_ends_the_host_process(name: str) -> None:
-    assert not any(case.library and "crash" in case.library.codes for case in suite(name).cases)
+    """A device may fault, where the library accepts what published code is wrong about."""
+    answers = [case.library.codes for case in suite(name).cases if case.library]
+    assert not any("crash" in codes and 0 not in codes for codes in answers)
 
 
 def test_a_budget_in_cases_keeps_what_is_needed() -> None:
