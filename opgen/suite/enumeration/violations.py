@@ -94,13 +94,16 @@ def list_members(search: EditSearch, guard: Guard, known: Judgement) -> list[int
 
 def exempt_calls(search: EditSearch, r: int, guard: Guard) -> list[int]:
     """The smallest legal call that does what a guard of the rule number ``r`` forbids under a
-    condition, where that does not hold; none where a call of the tier's own does.
+    condition, where that does not hold, one that proves something first; none where a call of the
+    tier's own does.
     """
+    rule = search.spec.rules[r]
     if not search.lacks_exempt(r, guard):
         return []
     exempt = guard.exempts(search.edited.judged.view, len(search.edited)) & search.edited.valid
     rows = np.flatnonzero(exempt)
-    order = np.argsort(search.edited.size[rows], kind="stable")
+    dull = search.compiled.vacuous(search.edited.judged.view, len(search.edited), rule.id)
+    order = np.lexsort((search.edited.size[rows], dull[rows]))
     return [int(row) for row in rows[order][:1]]
 
 
