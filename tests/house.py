@@ -109,7 +109,7 @@ def figures() -> list[Figure]:
         Figure("files at the top of tests/", len(list(TESTS.glob("*.py"))), 15),
         Figure("class names in several modules", len(classes_in_several(modules)), 3),
         *(Figure(f"variables called '{name}'", count[name], 149) for name in VAGUE),
-        Figure("statements", sum(map(statements, modules.values())), 16_700, GOAL),
+        Figure("statements", sum(map(statements, modules.values())), 18_000, GOAL),
         Figure(
             "patches by setattr in tests",
             lines(TESTS.rglob("*.py"), r"\b\w*patch\w*\.(setattr|object)\b"),
