@@ -23,6 +23,8 @@ from opgen.interop.ttk_import import COLUMNS, LONGEST_NAME, TENSORS
 from opgen.spec.spec import Spec
 
 TABLE, DATA = "cases.csv", "manual"
+FORMULA = ("=", "+", "-", "@")
+"""How a cell begins that a spreadsheet would run."""
 _ALWAYS = ("shape", "dtype", "format")
 """Facts of tensors that every row says."""
 
@@ -47,7 +49,7 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
 def _refuse(case: CaseView) -> str:
     if reason := exporting.without_golden(case):
         return reason
-    if not case.id.isprintable() or len(case.id) > LONGEST_NAME:
+    if not case.id.isprintable() or len(case.id) > LONGEST_NAME or case.id.startswith(FORMULA):
         return "a table cannot hold its id"
     folder = file_name(case.id, distinct=False)
     other = folder != case.id and folder in case.bundle.rows
@@ -73,9 +75,18 @@ def row(case: CaseView, spec: Spec) -> dict[str, str]:
         "testcase_name": case.id,
         "api_name": case.op,
         "is_enabled": "True",
-        "remark": " ".join(case.intent.split()),
+        "remark": cell(case.intent),
     }
     return text | {column: repr(value) for column, value in cells.items()}
+
+
+def cell(words: str) -> str:
+    r"""Words on one line, which no spreadsheet takes for a formula.
+
+    >>> cell("=legal\ncall")
+    'legal call'
+    """
+    return " ".join(words.split()).lstrip("".join(FORMULA))
 
 
 def write_data(folder: Path, case: CaseView, spec: Spec) -> None:

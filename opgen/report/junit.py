@@ -15,7 +15,8 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def text(report: DiffReport, strict: bool = False) -> str:
     """The XML. Bad verdicts are failures, crashes errors; what neither passes nor fails is skipped,
-    with its reason. Where nothing is proved, a test named ``evidence`` fails.
+    with its reason. Where nothing is proved, a test named ``evidence`` fails. The notes of the
+    report are properties of the first suite.
 
     >>> from opgen.model import Verdict
     >>> xml = text(DiffReport([Verdict("a", "failed", "all zeros", {"op": "aclnnX"})]))
@@ -53,6 +54,11 @@ def text(report: DiffReport, strict: bool = False) -> str:
         suites[""] = ElementTree.SubElement(root, "testsuite", name="opgen")
         test = ElementTree.SubElement(suites[""], "testcase", classname="opgen", name="evidence")
         ElementTree.SubElement(test, "failure", type="unproved", message=UNPROVED)
+    for first in [*suites.values()][:1]:
+        properties = ElementTree.Element("properties")
+        for note in report.notes:
+            ElementTree.SubElement(properties, "property", name="note", value=_clean(note))
+        first.insert(0, properties)
     for suite in suites.values():
         counts = {
             "tests": "testcase",

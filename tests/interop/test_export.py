@@ -550,6 +550,17 @@ def test_two_cases_never_share_a_folder_of_ttk(tmp_path: Path) -> None:
     assert [case.id for case in done.cases] == ["pool_1-101a2a9cc845"]
 
 
+@pytest.mark.parametrize("sign", "=+-@")
+def test_a_table_holds_no_formula_for_a_spreadsheet(tmp_path: Path, sign: str) -> None:
+    """Whoever opens the table must not run what a stranger called a case."""
+    calls = [_norm(name, _tensor(2, 4, 3)) for name in (f"{sign}cmd()", "norm")]
+    (tmp_path / "calls.jsonl").write_text("".join(json.dumps(call) + "\n" for call in calls))
+    with opgen.open(bundle_of(tmp_path / "b.h5", calls=str(tmp_path / "calls.jsonl"))) as bundle:
+        done = ttk_export.export(bundle, tmp_path / "out", bundle.ids)
+    assert done.left_out == {"a table cannot hold its id": [f"{sign}cmd()"]}
+    assert ttk_export.cell(f"{sign}{sign}cmd()") == "cmd()"
+
+
 def test_the_ranges_of_ttk_run_over_all_tensors(odd: Bundle, tmp_path: Path) -> None:
     ttk_export.export(odd, tmp_path / "out", ["norm/slash-ü"])
     with open(tmp_path / "out" / "cases.csv", encoding="utf-8", newline="") as stream:

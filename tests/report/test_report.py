@@ -247,6 +247,8 @@ def test_junit(broken):
     assert len(root.findall("testsuite/testcase/error")) == broken.totals["crashed"]
     for suite in root.findall("testsuite"):
         assert int(suite.get("tests", "0")) == len(suite.findall("testcase"))
+    notes = [note.get("value") for note in root.findall("testsuite/properties/property")]
+    assert notes == broken.notes and notes
     strict = ElementTree.fromstring(junit.text(broken, strict=True))
     assert (
         len(strict.findall("testsuite/testcase/failure"))
