@@ -149,7 +149,7 @@ SETUPS = {
             "unwritten": right["unwritten"] | {"gradWeight": 3},
         },
     ),
-    "memory is written that is no output's": Setup(
+    "the device writes memory outside its outputs": Setup(
         calls("pad-FLOAT"), only("pad-FLOAT", run_status="overrun")
     ),
     "a case that passed is skipped now": Setup(

@@ -358,7 +358,7 @@ def published() -> dict[str, dict[str, list[Fraction]]]:
     STANDARDS.md.
     """
     lines = (Path(opgen.__file__).parent / "report" / "STANDARDS.md").read_text().splitlines()
-    head = next(n for n, line in enumerate(lines) if line.startswith("| | FLOAT16"))
+    head = next(n for n, line in enumerate(lines) if line.startswith("| thresholds | FLOAT16"))
     kinds = [cell.strip() for cell in lines[head].split("|")[2:-1]]
     found: dict[str, dict[str, list[Fraction]]] = {kind: {} for kind in kinds}
     for line in lines[head + 2 : head + 8]:
