@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from opgen.comparison import unwritten
 from opgen.comparison.alignment import AlignedResults
 from opgen.comparison.comparing import Comparison
+from opgen.comparison.mode_used import mode_notes
 from opgen.comparison.statuses import BAD, INCONCLUSIVE, SKIPPED
 from opgen.model import Code, Verdict
 
@@ -29,6 +30,7 @@ def notes(given: Comparison, verdicts: Mapping[int, Verdict]) -> Iterator[str]:
     masked = [given.bundle.ids[row] for row in given.rows if row in given.answers.masked]
     yield from _named("cases that wrote to an output that is masked out", masked)
     yield from _of_elements(given)
+    yield from mode_notes(given)
     bad = [row for row, verdict in verdicts.items() if verdict.verdict in BAD]
     left = sum(i not in given.metrics for row in bad for i in given.of_case.get(row, []))
     if left:

@@ -1,0 +1,65 @@
+"""Which dtype a device computed in where a mode allows to round inputs and does not ask for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from opgen.comparison.comparing import Comparison
+from opgen.comparison.deviations import by_page, inputs_of
+from opgen.golden import kernel
+from opgen.numerics.arrays import Array
+from opgen.spec.compute_dtype import compute_dtypes
+from opgen.spec.spec import Spec
+
+MOST = 200
+"""Cases that are looked at, of each page: some show it, and each is computed twice."""
+CLEARLY = 4.0
+"""How many times nearer to one golden an output is than to the other, at least."""
+
+
+def mode_notes(given: Comparison) -> Iterator[str]:
+    """A sentence for each operator and dtype: how many calls were computed in it, and how many with
+    inputs as they are. Those that look alike both ways are not counted.
+    """
+    counts: dict[tuple[str, str], Counter[bool]] = {}
+    rows = [row for row in given.rows if row in given.compared]
+    for own, judged in by_page(given.bundle, rows):
+        spec = judged.spec
+        modes = compute_dtypes(spec, judged.view, len(own))
+        some = np.flatnonzero(modes.optional)[:MOST]
+        for i, names in zip(some.tolist(), judged.view.bindings(some), strict=True):
+            dtype = str(modes.dtype[i])
+            rounded = _rounded(given, own[i], spec, names, dtype)
+            if rounded is not None:
+                counts.setdefault((spec.api, dtype), Counter())[rounded] += 1
+    for (api, dtype), count in counts.items():
+        told = f"{count[True]} of {count.total()}"
+        yield f"calls of {api} whose inputs the device rounded to {dtype}, as it may: {told}"
+
+
+def _rounded(
+    given: Comparison, row: int, spec: Spec, names: Mapping[str, int], dtype: str
+) -> bool | None:
+    """Whether the outputs of a case are those of rounded inputs; None where they may be either."""
+    case, wanted = given.bundle[row], [given.name(i) for i in given.of_case[row]]
+    with np.errstate(all="ignore"):
+        golden, other = (
+            kernel(spec.op).golden(inputs_of(case, spec, compute), names, wanted)
+            for compute in ("", dtype)
+        )
+        apart = [0.0, 0.0]
+        for i in given.of_case[row]:
+            name, device = given.name(i), given.answers.tensor(i)
+            for side, values in enumerate((golden[name][0], other[name][0])):
+                apart[side] = max(apart[side], _distance(device, values))
+    near, far = sorted(apart)
+    return apart[1] < apart[0] if near * CLEARLY < far else None
+
+
+def _distance(device: Array, golden: Array) -> float:
+    """The largest difference of two finite elements."""
+    difference = np.abs(device.reshape(-1) - golden.reshape(-1))
+    return float(np.max(difference, initial=0.0, where=np.isfinite(difference)))
