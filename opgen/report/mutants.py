@@ -20,14 +20,18 @@ def as_tables(score: MutationScore, rules: bool = False) -> Iterator[Table]:
     Cases are named without their operator.
     """
     for op in score.operators:
-        caught = table("mutant", "what is wrong", "caught by", "", title=op, right=("caught by",))
-        for result in score.of(op):
-            if result.outcome == CAUGHT:
-                cases = [case.removeprefix(f"{op}-") for case in result.catching[:SHOWN]]
-                caught.add_row(
-                    result.mutant, result.wrong, str(len(result.catching)), "\n".join(cases)
-                )
-        yield caught
+        rows = [
+            (
+                result.mutant,
+                result.wrong,
+                len(result.catching),
+                [case.removeprefix(f"{op}-") for case in result.catching[:SHOWN]],
+            )
+            for result in score.of(op)
+            if result.outcome == CAUGHT
+        ]
+        heads = ("mutant", "what is wrong", "caught by", "")
+        yield table(*heads, rows=rows, title=op, right=("caught by",))
     missed = table("operator", "mutant", "outcome", "why", title="not caught")
     for result in score.missed():
         missed.add_row(result.op, result.mutant, result.outcome, result.why)

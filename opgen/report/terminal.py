@@ -104,7 +104,8 @@ def table(
     lines: bool = False,
 ) -> Table:
     """An open table with these headings, of which those in ``right`` hold numbers; ``lines`` stand
-    between its rows. Cells are shown as :func:`visible` shows them.
+    between its rows. Cells are shown as :func:`visible` shows them; of a list, each item stands on
+    a line of its own.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -112,7 +113,8 @@ def table(
 
     class Shown(Table):
         def add_row(self, *cells: object, **style: Any) -> None:
-            super().add_row(*(Text(visible(cell)) for cell in cells), **style)
+            rows = (cell if isinstance(cell, list) else [cell] for cell in cells)
+            super().add_row(*(Text("\n".join(map(visible, row))) for row in rows), **style)
 
     result = Shown(
         box=SIMPLE_HEAD,

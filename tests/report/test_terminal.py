@@ -30,6 +30,12 @@ def test_foreign_text_is_shown_and_does_nothing(text: str, shown: str) -> None:
     assert Text.from_markup(literal("[red]" + text)).plain == visible("[red]" + text)
 
 
+def test_the_items_of_a_cell_stand_on_lines_of_their_own() -> None:
+    stream = io.StringIO()
+    Console(file=stream, width=80).print(table("cases", rows=[[["first", "sec\nond"]]]))
+    assert [line.strip() for line in stream.getvalue().splitlines()[2:]] == ["first", "sec\\x0aond"]
+
+
 def test_cells_of_tables_are_foreign() -> None:
     console = Console(file=io.StringIO(), width=100, force_terminal=True)
     rows = table("what", rows=[["[red]\x1b[2J"]])
