@@ -23,6 +23,7 @@ from click.testing import CliRunner
 
 from opgen.cli import main, titles
 from opgen.spec.catalog import catalog
+from tests.spec.test_pages import MARKDOWN
 
 pytestmark = pytest.mark.usefixtures("enumerated_once")
 ROOT = Path(__file__).resolve().parents[1]
@@ -177,6 +178,7 @@ MAKERS: dict[str, Callable[[Path], None]] = {
         "refresh", "group_norm_backward", "--plan", "smoke", "-o", str(path), "--quiet"
     ),
     "pages": pages,
+    "page.md": lambda path: path.write_text(MARKDOWN, encoding="utf-8"),
     "my_pool.yaml": faulty_spec,
 }
 

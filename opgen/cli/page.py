@@ -22,7 +22,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
     epilog=options.examples(
         "opgen page group_norm_backward",
         "opgen page convolution_backward.atlas --pages pages",
-        "opgen page pages/aclnnSiluBackward.md",
+        "opgen page page.md",
     )
 )
 @click.argument("operators", metavar="OP|FILE", shell_complete=options.complete_operators)

@@ -137,7 +137,7 @@ def as_text(answer: JudgedCall, pages: Catalog, truth: Truth = "both") -> str:
     """The call, what it breaks and why, and what each source answers, as a few lines."""
     call = answer.call.call
     width = max(map(len, call.args))
-    name = json.dumps(answer.call.id, ensure_ascii=False)[1:-1]  # on one line
+    name = repr(answer.call.id)[1:-1]  # on one line
     lines = [f"{name}: {call.api} on {call.product}"]
     lines += [f"  {name:{width}}  {_written(value)}" for name, value in call.args.items()]
     spec = pages.by_page[call.api, call.product]

@@ -583,7 +583,7 @@ def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
             for table in report.as_tables(given, rules)
             if str(table.title).startswith("rules whose wrong checker")
         ]
-        assert [list(table.columns[1].cells) for table in found] == [named]
+        assert [list(map(str, table.columns[1].cells)) for table in found] == [named]
     assert (
         len(
             list(
