@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.numerics.formats import FORMATS
 from opgen.numerics.recipes import applies
 from opgen.numerics.splitmix import SplitMix
 from opgen.spec.compute_dtype import compute_dtypes
@@ -24,7 +23,7 @@ from opgen.suite.planning.constraints import axes_read, grid, read_all
 ROUNDED, OVERFLOWING = "normal", "overflow"
 """Recipes that show a rounding: values with more digits than any compute dtype keeps; and, where
 results are kept in a dtype of the same digits, values beyond its largest."""
-DRAFTS = 8
+DRAFTS = 4
 """Calls that are drafted for each combination; the rest of their values is random."""
 FEW = 16
 """A gradient of fewer elements may hold none that a rounding changes enough."""
@@ -48,10 +47,6 @@ def mode_levels(compiled: CompiledPlan, model: Model, random_state: int) -> np.n
 def mode_calls(compiled: CompiledPlan, calls: ValidCalls) -> Iterator[tuple[int, str, str]]:
     """(row, recipe, compute dtype) of the best valid call for each combination of what the modes
     read: one with enough elements, the smallest of these.
-
-    Where a device may round or not, or an output may be rounded or not, an overflow proves little:
-    the first get data that fit, if these have digits to lose; of the second, calls without such an
-    output come first.
     """
     spec, judged, rows = compiled.spec, calls.judged, len(calls)
     if not spec.modes:
@@ -62,21 +57,16 @@ def mode_calls(compiled: CompiledPlan, calls: ValidCalls) -> Iterator[tuple[int,
     usable = np.flatnonzero(calls.valid & rounded)
     gradient = spec.inputs[0].name
     small = np.asarray(judged.view.get((gradient, "numel")).data < FEW)
-    either = np.logical_or.reduce(
-        [judged.asked_for(p) for p in spec.outputs if p.name in spec.exact] or [small & False]
-    )
-    order = usable[np.lexsort((calls.size[usable], either[usable], small[usable]))]
+    order = usable[np.lexsort((calls.size[usable], small[usable]))]
     keys = [
         np.broadcast_to(judged.view.get(ref).data, rows)[order] for ref in _references(compiled)
     ]
     _, first = np.unique(np.column_stack(keys), axis=0, return_index=True)
     storage = np.broadcast_to(judged.view.get((gradient, "dtype")).data, rows)
-    compute, optional = compute_dtypes(spec, judged.view, rows)
+    compute = compute_dtypes(spec, judged.view, rows).dtype
     for row in order[np.sort(first)].tolist():
         held = vocabulary().names["dtype"][storage[row]]
-        beyond = applies(OVERFLOWING, held, compute[row]) and not (
-            optional[row] and FORMATS[held].digits > FORMATS[compute[row]].digits
-        )
+        beyond = applies(OVERFLOWING, held, compute[row])
         yield row, OVERFLOWING if beyond else ROUNDED, compute[row]
 
 
