@@ -25,7 +25,8 @@ def mode_notes(given: Comparison) -> Iterator[str]:
     inputs as they are. Those that look alike both ways are not counted.
     """
     counts: dict[tuple[str, str], Counter[bool]] = {}
-    rows = [row for row in given.rows if row in given.compared]
+    whole = (row for row in given.rows if row in given.compared)
+    rows = [row for row in whole if given.metrics.keys() >= set(given.of_case[row])]
     for own, judged in by_page(given.bundle, rows):
         spec = judged.spec
         modes = compute_dtypes(spec, judged.view, len(own))

@@ -61,6 +61,13 @@ def test_each_call_is_told_by_itself(bundle, tmp_path):
     assert modes(bundle, tmp_path, one) == [f"{ROUNDED}: 1 of 2"]
 
 
+def test_an_output_that_is_missing_or_of_another_shape_says_nothing(bundle, tmp_path):
+    def partly(case: CaseView, outputs: sample.Arrays) -> sample.Arrays:
+        return {} if case.id == "first" else {name: array[0] for name, array in outputs.items()}
+
+    assert modes(bundle, tmp_path, partly) == []
+
+
 def test_what_is_as_near_to_either_says_nothing(bundle, tmp_path):
     def between(case: CaseView, outputs: sample.Arrays) -> sample.Arrays:
         half = in_half(case, outputs)["gradInput"]
