@@ -25,9 +25,11 @@ STATUS_WORDS = (CRASH, TIMEOUT, NOT_RUN, UNUSABLE, OVERRUN)
 TIME_LIMIT = 60.0
 """Seconds that a device may take for one call, unless others are given."""
 GUARD = 4096
-"""Bytes before and behind every buffer that are nobody's to write, unless others are given."""
+"""Bytes before and after every buffer that are nobody's to write, unless others are given."""
 CRASHES = "crash"
 USUAL = ("smoke", "standard", "full")
+UNDATED = "undated"
+"""What the edition of pages is called that have none."""
 TIERS = (*USUAL, CRASHES)
 """The tiers of a plan; the last holds calls that are known to end the host process, and nothing
 takes it by default."""
@@ -182,8 +184,16 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-Argument: TypeAlias = TensorDesc | tuple[int, ...] | tuple[bool, ...] | int | bool | None
-"""A tensor, an int or bool array, a scalar, or a null pointer."""
+@dataclass(frozen=True, slots=True)
+class AclScalar:
+    """An aclScalar: a number or a truth, and the dtype that it has."""
+
+    value: float
+    dtype: str
+
+
+Argument: TypeAlias = TensorDesc | AclScalar | tuple[float, ...] | int | bool | float | str | None
+"""A tensor, an array, a scalar, a text, or a null pointer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +232,14 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class LibraryAnswer:
-    """What a release of the published library answers, and whether that was read or inferred."""
+    """What a release of the published library answers, and whether that was read, inferred or
+    observed. Only an ``accepted`` answer excuses a device.
+    """
 
     release: str
     codes: tuple[Code, ...]
-    basis: Literal["read", "inferred"]
+    basis: Literal["read", "inferred", "observed"]
+    accepted: bool = True
 
     @property
     def bucket(self) -> str:

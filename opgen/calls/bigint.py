@@ -122,7 +122,8 @@ def extreme(matrix: np.ndarray, sizes: np.ndarray, lowest: bool) -> np.ndarray:
         if np.count_nonzero(inside) == inside.size
         else np.where(inside, matrix, matrix[:, :1])
     )
-    return as_column(filled.min(axis=1) if lowest else filled.max(axis=1))
+    found = filled.min(axis=1) if lowest else filled.max(axis=1)
+    return as_column(found) if found.dtype == object else found
 
 
 def product_along(a: np.ndarray) -> np.ndarray:

@@ -7,12 +7,14 @@ from __future__ import annotations
 import marshal
 import sys
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
-from opgen.calls.kinds import KINDS, Element, Family, ParameterKind
+from opgen.calls import reals, typed
+from opgen.calls.kinds import KINDS, Element, Family, ParameterKind, members, prototype
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import did_you_mean
-from opgen.model import Argument, Call, TensorDesc
+from opgen.model import AclScalar, Argument, Call, TensorDesc
 
 TENSOR_KEYS = ("shape", "dtype", "format", "strides", "offset", "storage_shape", "range")
 MAX_RANK = 25
@@ -26,6 +28,16 @@ _LARGEST = sys.float_info.max
 
 class CallFault(Exception):
     """What is wrong with the form of one call; of one argument, texts that follow its name."""
+
+
+class ForeignCall(CallFault):
+    """A call of an operator that has no spec, or one whose arguments are those of another edition:
+    ``missing`` names what the spec has besides, ``unknown`` what the call has.
+    """
+
+    def __init__(self, op: str, missing: tuple[str, ...], unknown: tuple[str, ...], text: str):
+        super().__init__(text)
+        self.op, self.missing, self.unknown = op, missing, unknown
 
 
 class ArgumentReader:
@@ -72,14 +84,21 @@ def make_call(
     ``reader``.
     """
     if not isinstance(op, str) or op not in prototypes:
-        raise CallFault(_no_such("op", op, prototypes))
+        text = _no_such("op", op, prototypes)
+        if isinstance(op, str) and isinstance(args, dict):
+            raise ForeignCall(op, (), (), text)
+        raise CallFault(text)
     products = vocabulary().products
     if not isinstance(product, str) or product not in products:
         raise CallFault(_no_such("product", product, products))
     if not isinstance(args, dict):
         raise CallFault("args must be an object")
-    kinds = prototypes[op]
-    arguments, faults = (reader or ArgumentReader()).read(args, kinds)
+    kinds = known = prototypes[op]
+    told, of_lists = args, list[str]()
+    if not _LISTS.isdisjoint(known.values()):
+        kinds, (told, of_lists) = prototype(known), _unfolded(args, known)
+    arguments, faults = (reader or ArgumentReader()).read(told, known)
+    faults, unknown = of_lists + faults, list[str]()
     if args.keys() != kinds.keys():
         missing = [
             f"args.{name} is missing; a null pointer is null" for name in kinds if name not in args
@@ -91,32 +110,69 @@ def make_call(
         ]
         faults = missing + unknown + faults
     if faults:
-        more = "; and more" if len(faults) > MOST_FAULTS else ""
-        raise CallFault("; ".join(faults[:MOST_FAULTS]) + more)
+        text = "; ".join(faults[:MOST_FAULTS]) + ("; and more" if len(faults) > MOST_FAULTS else "")
+        if unknown:
+            strange = tuple(name for name in args if name not in kinds)
+            raise ForeignCall(op, tuple(name for name in kinds if name not in args), strange, text)
+        raise CallFault(text)
     return Call(op, product, arguments)
 
 
+_LISTS = frozenset(name for name, kind in KINDS.items() if kind.family == "list")
+
+
+def _unfolded(
+    args: Mapping[str, object], kinds: Mapping[str, str]
+) -> tuple[dict[str, object], list[str]]:
+    """(arguments in which a list of tensors is their number, and each of them one of its own,
+    null where there is none; what is wrong with the lists).
+    """
+    result, faults = {name: args[name] for name in args if name in kinds}, list[str]()
+    for name, kind in kinds.items():
+        if kind not in _LISTS:
+            continue
+        tensors, places = args.get(name), members(kinds, name)
+        if tensors is not None and not isinstance(tensors, list):
+            faults.append(f"args.{name}: expects a list of tensors or null, not {tensors!r}")
+            tensors = None
+        elif tensors is not None and len(tensors) > len(places):
+            text = f"{len(tensors)} tensors; opgen reads at most {len(places)}"
+            faults.append(f"args.{name}: {text}")
+        told = (tensors or [])[: len(places)]
+        result |= dict.fromkeys(places) | dict(zip(places, told, strict=False))
+        if name in args:
+            result[name] = None if tensors is None else len(told)
+    return result, faults
+
+
 def _no_such(what: str, word: object, known: Mapping[str, object]) -> str:
-    return f"no such {what} {word!r}{did_you_mean(word, known)}; known: {', '.join(known)}"
+    return f"no such {what} {word!r}{_hint(str(word), tuple(known))}; known: {', '.join(known)}"
+
+
+_hint = lru_cache(maxsize=256)(did_you_mean)
+"""A file may name the same unknown word on every line."""
 
 
 def _argument(value: Any, kind: ParameterKind) -> Argument:
+    if value is None and kind.pointer:
+        return None
     if kind.family != "scalar":
-        return None if value is None else _POINTER[kind.family](value, kind.element)
-    if not kind.element.accepts(value):
+        return _POINTER[kind.family](value, kind.element)
+    read: Argument = kind.element.read(value)
+    if read is None:
         raise CallFault(f": expects {kind.element.expects}, not {value!r}")
-    return value  # type: ignore[no-any-return]
+    return read
 
 
-def _items(value: object, element: Element, key: str = "") -> tuple[int, ...]:
+def _items(value: object, element: Element, key: str = "") -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise CallFault(f"{key}: expects a list of {element.several}, not {value!r}")
     if len(value) > MAX_ITEMS:
         raise CallFault(f"{key}: {len(value)} items; at most {MAX_ITEMS}")
-    for item in value:
-        if not element.accepts(item):
-            raise CallFault(f"{key}: {item!r} {element.refusal}")
-    return tuple(value)
+    read = tuple(map(element.read, value))
+    if None in read:
+        raise CallFault(f"{key}: {value[read.index(None)]!r} {element.refusal}")
+    return read
 
 
 def _tensor(value: object, element: Element) -> TensorDesc:
@@ -145,11 +201,25 @@ def _tensor(value: object, element: Element) -> TensorDesc:
             raise CallFault(f".strides: {len(strides)} strides for {len(shape)} axes")
     if offset is None:
         offset = 0
-    elif not element.accepts(offset):
+    elif element.read(offset) is None:
         raise CallFault(f".offset: {offset!r} {element.refusal}")
     if storage is not None:
         storage = _items(storage, element, ".storage_shape")
     return TensorDesc(shape, dtype, layout, strides, offset, storage, _range(value.get("range")))
+
+
+def _typed(value: object, element: Element) -> AclScalar:
+    keys = ("value", "dtype")
+    if not isinstance(value, dict) or sorted(value) != sorted(keys):
+        raise CallFault(f": expects an object with value and dtype, or null, not {value!r}")
+    number, dtype = (value[key] for key in keys)
+    if not isinstance(dtype, str) or dtype not in typed.TYPES:
+        hint = did_you_mean(dtype, typed.TYPES)
+        raise CallFault(f".dtype: no dtype of a scalar is {dtype!r}{hint}")
+    read = typed.read(number, dtype)
+    if read is None:
+        raise CallFault(f".value: {number!r} is no number that {dtype} has")
+    return AclScalar(read, dtype)
 
 
 def _range(value: Any) -> tuple[float, float] | None:
@@ -168,28 +238,50 @@ def _range(value: Any) -> tuple[float, float] | None:
 _POINTER: Mapping[Family, Callable[[object, Element], Argument]] = {
     "tensor": _tensor,
     "array": _items,
+    "typed": _typed,
+    "list": lambda value, element: element.read(value),
 }
 
 
 def to_json(call: Call) -> dict[str, Any]:
     """The args of a call as plain data, in the form that :func:`make_call` reads."""
-    return {name: _plain(value) for name, value in call.args.items()}
+    return folded({name: plain(value) for name, value in call.args.items()})
 
 
-def _plain(value: Argument) -> Any:
+def folded(args: Mapping[str, object]) -> dict[str, object]:
+    """Arguments with each list of tensors as one, in place of their number and of each by itself.
+
+    >>> folded({"hx": 1, "hx[0]": "a tensor", "hx[1]": None, "dim": 2})
+    {'hx': ['a tensor'], 'dim': 2}
+    """
+    whole = prototype(args)
+    if len(whole) < len(args):
+        for name, number in whole.items():
+            inside = members(args, name)
+            if inside and isinstance(number, int):
+                whole[name] = [args[each] for each in inside[:number]]
+    return whole
+
+
+def plain(value: Argument, layout: bool = False) -> Any:
+    """An argument as JSON writes it; of a tensor the ``layout``, or only one that is not plain."""
     if isinstance(value, TensorDesc):
-        plain: dict[str, Any] = {
+        told: dict[str, Any] = {
             "shape": list(value.shape),
             "dtype": value.dtype,
             "format": value.format,
         }
-        if not value.plain:
-            plain["strides"] = None if value.strides is None else list(value.strides)
-            plain["offset"] = value.offset
-            plain["storage_shape"] = (
+        if layout or not value.plain:
+            told["strides"] = None if value.strides is None else list(value.strides)
+            told["offset"] = value.offset
+            told["storage_shape"] = (
                 None if value.storage_shape is None else list(value.storage_shape)
             )
         if value.range is not None:
-            plain["range"] = list(value.range)
-        return plain
-    return list(value) if isinstance(value, tuple) else value
+            told["range"] = list(value.range)
+        return told
+    if isinstance(value, AclScalar):
+        return {"value": plain(value.value), "dtype": value.dtype}
+    if isinstance(value, tuple):
+        return list(map(plain, value))
+    return reals.plain(value) if isinstance(value, float) else value

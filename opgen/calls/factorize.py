@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import compress
+from typing import TypeVar
 
 import numpy as np
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 _SPAN = 1 << 31
 """Numbers below it, multiplied, still fit int64."""
@@ -23,6 +27,18 @@ def factorize(keys: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
     first = np.empty(len(seen), dtype=np.intp)
     first[number[::-1]] = np.arange(len(number))[::-1]  # the last that is written stays
     return number, first
+
+
+def by_key(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Key -> the values that stand beside it, both in the order of the pairs.
+
+    >>> by_key([("odd", 1), ("even", 2), ("odd", 3)])
+    {'odd': [1, 3], 'even': [2]}
+    """
+    values: dict[K, list[V]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return values
 
 
 def factorize_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from opgen.calls.factorize import by_key
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import FileError, Problem
 
@@ -16,9 +17,7 @@ def match_ids(ids: Sequence[str], patterns: Iterable[str]) -> dict[str, list[int
     >>> match_ids(["a*", "ab", "b"], ["a*", "?b", "c"])
     {'a*': [0], '?b': [1], 'c': []}
     """
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(ids):
-        places.setdefault(name, []).append(place)
+    places = by_key((name, place) for place, name in enumerate(ids))
     return {
         pattern: (
             places[pattern]

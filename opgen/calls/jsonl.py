@@ -18,7 +18,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, TextIO
 
-from opgen.calls.call_json import ArgumentReader, CallFault, make_call
+from opgen.calls.call_json import ArgumentReader, CallFault, ForeignCall, make_call
 from opgen.calls.gc_pause import gc_paused
 from opgen.files.textfile import MOST
 from opgen.model import Call, FileError, Problem, size
@@ -51,9 +51,11 @@ def read_calls(
     source: str | Path,
     prototypes: Mapping[str, Mapping[str, str]],
     skipped: list[Problem] | None = None,
+    foreign: list[ForeignCall] | None = None,
 ) -> list[NamedCall]:
     """Read a ``.jsonl`` or ``.jsonl.gz`` file, or standard input for ``-``; raises FileError with
-    every bad line, unless ``skipped`` takes them.
+    every bad line, unless ``skipped`` takes them; ``foreign`` takes those of other operators and
+    editions.
 
     ``prototypes`` maps each api to its parameters and their kinds.
     """
@@ -78,6 +80,9 @@ def read_calls(
                     seen[named.id] = number
                     calls.append(named)
                 except CallFault as fault:
+                    if foreign is not None and isinstance(fault, ForeignCall):
+                        foreign.append(fault)
+                        continue
                     problems.append(Problem(name, number, "", str(fault)))
                     if skipped is None and len(problems) == MOST_PROBLEMS:
                         problems.append(

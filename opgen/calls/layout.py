@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from opgen.calls import bigint
-from opgen.calls.table import CallTable, TensorColumn
+from opgen.calls.columns import ScalarColumn, TensorColumn, TypedColumn
+from opgen.calls.kinds import KINDS
+from opgen.calls.table import CallTable
+from opgen.calls.typed import TYPES
+from opgen.calls.vocabulary import vocabulary
 
 _COUNTED = 2**22
 """Views of more elements are not looked at one by one."""
@@ -130,12 +134,20 @@ def volume(extents: np.ndarray) -> np.ndarray:
         return np.where((extents == 0).any(axis=1), 0.0, extents.astype(np.float64).prod(axis=1))
 
 
-def fits_int64(table: CallTable) -> np.ndarray:
-    """(rows,) bool: every number of a call fits the 64 bits in which calls are made and kept;
-    strides of huge views may not.
+def representable(table: CallTable) -> np.ndarray:
+    """(rows,) bool: every number of a call fits the type in which calls are made and kept; strides
+    of huge views may not, nor an edited number of a small type.
     """
     result = np.ones(len(table), dtype=bool)
-    for column in table.columns.values():
+    for name, column in table.columns.items():
+        element = KINDS[table.kinds[name]].element
+        if isinstance(column, ScalarColumn) and element.term == "int":
+            within = (column.values >= element.lowest) & (column.values <= element.highest)
+            result &= within.astype(bool)
+            continue
+        if isinstance(column, TypedColumn):
+            known = [word in TYPES for word in vocabulary().names["dtype"]]
+            result &= column.null | np.array(known)[column.dtype]
         for part in vars(column).values():
             if part.dtype == object:
                 result &= bigint.fits(part).all(axis=tuple(range(1, part.ndim)))

@@ -7,7 +7,7 @@ Read once from ``specs/tables.yaml``. In a column a word is its position in thes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -49,7 +49,15 @@ class Vocabulary:
     @cached_property
     def known_to_every_page(self) -> tuple[str, ...]:
         """The products that pages of every edition know."""
-        return tuple(key for key, facts in self.products.items() if "since" not in facts)
+        return self.known_to(())
+
+    def known_to(self, listed: Container[str]) -> tuple[str, ...]:
+        """The products that a page knows which lists some: those of every edition, and the newer
+        ones among its own.
+        """
+        return tuple(
+            key for key, facts in self.products.items() if "since" not in facts or key in listed
+        )
 
     @cached_property
     def promoted(self) -> np.ndarray:

@@ -1,19 +1,12 @@
-r"""Forms of what people write: declared once, a form reads a value, says with its line what is
+"""Forms of what people write: declared once, a form reads a value, says with its line what is
 wrong with it, and is its JSON Schema.
 
 >>> from opgen.files.yamlfile import parse
->>> @dataclass
-... class Crop:
-...     name: str = key(text("a name"), "", required=True)
-...     rows: int = key(whole("how many rows", 1), 1)
->>> document = parse("name: 7\nrow: 3")
->>> record(Crop).read(document, (), document.data)
-Crop(name='', rows=1)
->>> print(*document.problems, sep="\n")
-<text>:2: row: no such key (did you mean 'rows'?); known: name, rows
-<text>:1: name: expects a name, not 7
->>> record(Crop).schema()["required"]
-['name']
+>>> document = parse("rows: 0")
+>>> table(text("a name"), whole("how many", 1), "a mapping").whole(document)
+{}
+>>> print(*document.problems)
+<text>:1: rows: expects how many, not 0
 """
 
 from __future__ import annotations
@@ -21,7 +14,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from opgen.files.yamlfile import Document, Location, did_you_mean
@@ -86,6 +80,44 @@ def whole(expects: str, lowest: int | None = None, highest: int | None = None) -
         lambda v: (
             type(v) is int and (lowest is None or v >= lowest) and (highest is None or v <= highest)
         ),
+    )
+
+
+def power(form: Form[int]) -> Form[int]:
+    """A whole number, or one as a power: ``2**28``."""
+    return _spelt(form, r"(\d{1,6})\*\*(\d{1,2})", lambda base, to: int(base) ** int(to))
+
+
+def measured(form: Form[int], units: Mapping[str, int]) -> Form[int]:
+    """A whole number, or so many of a unit: ``10 GiB``."""
+    pattern = rf"(\d{{1,15}}) ?({'|'.join(units)})"
+    return _spelt(form, pattern, lambda number, unit: int(number) * units[unit])
+
+
+def _spelt(form: Form[int], pattern: str, meant: Callable[[str, str], int]) -> Form[int]:
+    """A whole number, or a text that spells one in two parts."""
+
+    def spelt(value: object) -> int | None:
+        parts = re.fullmatch(pattern, value, re.ASCII) if isinstance(value, str) else None
+        number = parts and meant(*parts.groups())
+        return number if number is not None and form.fits(number) else None
+
+    return Form(
+        form.expects,
+        lambda: {"anyOf": [form.schema(), {"type": "string", "pattern": f"^{pattern}$"}]},
+        lambda value: form.fits(value) or spelt(value) is not None,
+        lambda document, where, value: (
+            form.inside(document, where, value) if form.fits(value) else cast("int", spelt(value))
+        ),
+    )
+
+
+def number(expects: str) -> Form[int | float]:
+    """A finite number."""
+    return _leaf(
+        expects,
+        {"type": "number"},
+        lambda v: type(v) is int or (type(v) is float and isfinite(v)),
     )
 
 
@@ -228,58 +260,3 @@ def distinct(form: Form[T]) -> Form[T]:
         return form.inside(document, where, values)
 
     return Form(form.expects, lambda: form.schema() | {"uniqueItems": True}, form.fits, inside)
-
-
-def key(
-    form: Form[T], default: S, *, required: bool = False, only: Callable[[Any], bool] | None = None
-) -> T | S:
-    """A field of a record, and what it is where it is absent or wrong. ``only``: of which records
-    it is a field (:func:`record`).
-    """
-    known = {"form": form, "required": required, "only": only}
-    return cast("T | S", field(default_factory=lambda: default, metadata=known))
-
-
-def keys(cls: type, of: object = None) -> list[str]:
-    """The keys of a record; some may be those of some records only."""
-    return [
-        f.name.rstrip("_")
-        for f in fields(cls)
-        if f.metadata["only"] is None or f.metadata["only"](of)
-    ]
-
-
-def record(cls: type[T], what: str = "key", of: object = None) -> Form[T]:
-    """A mapping with the keys of a dataclass, which :func:`key` declares, and with no other:
-    messages call one ``what``. ``of`` chooses among keys that not all such records have. The field
-    of a key that is a word of Python ends in ``_``.
-    """
-    all_fields = {f.name.rstrip("_"): f for f in fields(cast("Any", cls))}
-    declared = {name: all_fields[name] for name in keys(cls, of)}
-    forms: Mapping[str, Form[Any]] = {name: f.metadata["form"] for name, f in declared.items()}
-    required = [name for name, f in declared.items() if f.metadata["required"]]
-
-    def inside(document: Document, where: Location, body: dict[str, object]) -> T:
-        document.known(where, body, forms, what)
-        for name in required:
-            if name not in body:
-                document.problem(where, f"the key '{name}' is missing")
-        read = {
-            name: form.read(document, (*where, name), body[name])
-            for name, form in forms.items()
-            if name in body
-        }
-        return cls(**{declared[k].name: value for k, value in read.items() if value is not None})
-
-    def schema() -> Schema:
-        return {
-            "type": "object",
-            "properties": {
-                name: {"description": form.expects, **form.schema()} for name, form in forms.items()
-            },
-            "required": required,
-            "additionalProperties": False,
-        }
-
-    expects = f"a mapping with some of {', '.join(forms)}"
-    return Form(expects, schema, lambda v: isinstance(v, dict), inside)

@@ -22,7 +22,7 @@ from yaml.composer import Composer
 from opgen.files.textfile import read_text
 from opgen.model import FileError, Problem
 
-Key: TypeAlias = str | int
+Key: TypeAlias = str | int | float
 Location: TypeAlias = tuple[Key, ...]
 T = TypeVar("T")
 
@@ -211,7 +211,7 @@ class _Reader:
                 continue
             plain_null = not key_node.style and key_node.value == "null"
             key = "null" if plain_null else self.scalar(key_node, where)
-            if not isinstance(key, (str, int)) or isinstance(key, bool):
+            if not isinstance(key, str | int | float) or isinstance(key, bool):
                 self.problem(
                     key_node,
                     where,

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from opgen.calls.kinds import KINDS
-from opgen.spec.spec_form import Limits, ParameterForm
+from opgen.calls.kinds import KINDS, member
+from opgen.spec.spec_form import Limits, ParameterForm, Words
 
 Pair: TypeAlias = tuple[str | None, str]
 """(condition or ``None``, comparison), as text."""
@@ -21,7 +21,7 @@ Pair: TypeAlias = tuple[str | None, str]
 
 def relations(name: str, parameter: ParameterForm) -> dict[str, list[Pair]]:
     """Key -> what it stands for, of the keys that a parameter has, and of those that follow."""
-    follow = {"null": KINDS[parameter.kind].family != "scalar", "rank": bool(parameter.shape)}
+    follow = {"null": KINDS[parameter.kind].pointer, "rank": bool(parameter.shape)}
     return {
         key: list(longhand(name, parameter))
         for key, longhand in KEYS.items()
@@ -29,12 +29,38 @@ def relations(name: str, parameter: ParameterForm) -> dict[str, list[Pair]]:
     }
 
 
+def of_list(name: str, form: ParameterForm) -> dict[str, list[Pair]]:
+    """The same of a list of tensors: ``null`` and ``length`` are its own, and ``null``, too, what
+    holds of each tensor in it, as all other keys.
+    """
+    own = relations(name, form)
+    result: dict[str, list[Pair]] = {key: own[key] for key in own if key in ("null", "length")}
+    for place in range(form.most):
+        tensor, there = member(name, place), f"len({name}) > {place}"
+        of_each: dict[str, list[Pair]] = relations(tensor, form)
+        of_each["null"] = [(None, f"{tensor}.null == False")]
+        for key, pairs in of_each.items():
+            if key != "length":
+                result.setdefault(key, []).extend(
+                    (f"{there} and ({when})" if when else there, what) for when, what in pairs
+                )
+    return result
+
+
 def _words(values: Iterable[str]) -> str:
-    return "(" + ", ".join(f"'{value}'" for value in values) + ",)"
+    return "(" + ", ".join(f"{value!r}" for value in values) + ",)"
 
 
-def _numbers(values: Iterable[int | str]) -> str:
-    return "(" + ", ".join(map(str, values)) + ",)"
+def _numbers(values: Iterable[float | str]) -> str:
+    return f"({''.join(f'{value}, ' for value in values)})".replace(", )", ",)")
+
+
+def _by_product(lists: Mapping[str, Words]) -> Iterator[tuple[str | None, Words]]:
+    """(the condition under which each list holds, the list); ``any`` is every other product."""
+    named = [product for product in lists if product != "any"]
+    others = f"product not in {_words(named)}" if named else None
+    for product, words in lists.items():
+        yield others if product == "any" else f"product == '{product}'", words
 
 
 def _null(x: str, of: ParameterForm) -> Iterator[Pair]:
@@ -46,10 +72,7 @@ def _dtype(x: str, of: ParameterForm) -> Iterator[Pair]:
     if not isinstance(of.dtype, dict):
         yield None, f"{x}.dtype in {_words(of.dtype or ())}"
         return
-    named = [product for product in of.dtype if product != "any"]
-    for product, dtypes in of.dtype.items():
-        others = f"product not in {_words(named)}" if named else None
-        when = others if product == "any" else f"product == '{product}'"
+    for when, dtypes in _by_product(of.dtype):
         yield when, f"{x}.dtype in {_words(dtypes)}"
 
 
@@ -57,8 +80,12 @@ def _format(x: str, of: ParameterForm) -> Iterator[Pair]:
     if not isinstance(of.format, dict):
         yield None, f"{x}.format in {_words(of.format or ())}"
         return
+    by_product = {key: formats for key, formats in of.format.items() if isinstance(key, str)}
+    for when, formats in _by_product(by_product):
+        yield when, f"{x}.format in {_words(formats)}"
     for rank, formats in of.format.items():
-        yield f"{x}.rank == {rank}", f"{x}.format in {_words(formats)}"
+        if isinstance(rank, int):
+            yield f"{x}.rank == {rank}", f"{x}.format in {_words(formats)}"
 
 
 def _rank(x: str, of: ParameterForm) -> Iterator[Pair]:
@@ -66,8 +93,16 @@ def _rank(x: str, of: ParameterForm) -> Iterator[Pair]:
 
 
 def _shape(x: str, of: ParameterForm) -> Iterator[Pair]:
+    """At rank 0 nothing is left to say."""
     for rank, letters in (of.shape or {}).items():
-        yield f"{x}.rank == {rank}", f"{x}.shape == {_numbers(letters)}"
+        if not letters:
+            continue
+        if not isinstance(letters, dict):
+            yield f"{x}.rank == {rank}", f"{x}.shape == {_numbers(letters)}"
+            continue
+        for layout, order in letters.items():
+            when = f"{x}.rank == {rank} and {x}.format == '{layout}'"
+            yield when, f"{x}.shape == {_numbers(order)}"
 
 
 def _empty(x: str, of: ParameterForm) -> Iterator[Pair]:
@@ -85,7 +120,7 @@ def _length(x: str, of: ParameterForm) -> Iterator[Pair]:
 
 
 def _between(x: str, of: ParameterForm, limits: Limits) -> Iterator[Pair]:
-    scalar = KINDS[of.kind].family == "scalar"
+    scalar = KINDS[of.kind].family in ("scalar", "typed")
     low, high = limits
     if low is not None:
         yield None, f"{x if scalar else f'lowest({x})'} >= {low}"
@@ -94,7 +129,8 @@ def _between(x: str, of: ParameterForm, limits: Limits) -> Iterator[Pair]:
 
 
 def _enum(x: str, of: ParameterForm) -> Iterator[Pair]:
-    yield None, f"{x} in {_numbers(of.enum or ())}"
+    members = _words(of.enum) if isinstance(of.enum, tuple) else _numbers(of.enum or ())
+    yield None, f"{x} in {members}"
 
 
 _UNLIMITED: Limits = (None, None)

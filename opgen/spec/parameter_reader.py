@@ -7,6 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import TypeAlias, TypeVar
 
+from opgen.calls.kinds import KINDS, member
 from opgen.files.yamlfile import Document, did_you_mean
 from opgen.spec.language import parse
 from opgen.spec.language.parse import compiled
@@ -27,7 +28,9 @@ class ParameterReader:
     def __init__(self, document: Document, forms: Mapping[str, ParameterForm]) -> None:
         self.doc = document
         self.forms = forms
-        self.parameters = {name: self.parameter(name, form) for name, form in forms.items()}
+        self.parameters: dict[str, Parameter] = {}
+        for name, form in forms.items():
+            self.parameters |= _with_members(self.parameter(name, form), form.most)
         self.scope = SpecScope(self.parameters)
         self.clash()
         self.fallbacks()
@@ -37,6 +40,18 @@ class ParameterReader:
         yielding = [key for key in keys_of(form.kind) if key in KEYS]
         at = form.at if isinstance(form.at, dict) else {"parameter": form.at}
         own = at.get("parameter", ())
+        orders = {rank: by for rank, by in (form.shape or {}).items() if isinstance(by, dict)}
+        shapes = {
+            rank: next(iter(letters.values())) if isinstance(letters, dict) else letters
+            for rank, letters in (form.shape or {}).items()
+            if letters != {}
+        }
+        for rank, by in orders.items():
+            for layout, order in by.items():
+                if sorted(map(str, order)) != sorted(map(str, shapes[rank])):
+                    where = ("parameters", name, "shape", rank, layout)
+                    text = f"expects the axes of {next(iter(by))} in another order"
+                    self.doc.problem(where, text)
         for key, told, more in (
             ("at", at, ["parameter"]),
             ("when", form.when, []),
@@ -44,11 +59,19 @@ class ParameterReader:
         ):
             what = f"key of {form.kind} that yields a rule"
             self.doc.known(("parameters", name, key), told, [*yielding, *more], what)
+        limits, term = (form.min, form.max, *(form.range or ())), KINDS[form.kind].element.term
+        for limit in (*limits, *(form.enum or ())) if term == "int" else ():
+            if isinstance(limit, float):
+                self.doc.problem(("parameters", name), f"is a whole number, so {limit} is no limit")
+        if form.enum is not None and isinstance(form.enum, tuple) != (term == "string"):
+            expected = "a list of words" if term == "string" else "a mapping of number to name"
+            self.doc.problem(("parameters", name, "enum"), f"expects {expected} of a {form.kind}")
         return Parameter(
             name=name,
             kind=form.kind,
             at=own if isinstance(own, tuple) else (),
-            shapes=self.sized(name, "shape", form.shape or {}, "letters or extents"),
+            shapes=self.sized(name, "shape", shapes, "letters or extents"),
+            orders=orders,
             items=self.sized(
                 name,
                 "items",
@@ -56,7 +79,7 @@ class ParameterReader:
                 "slot names",
             ),
             otherwise=form.otherwise,
-            enum=form.enum or {},
+            enum=form.enum if isinstance(form.enum, dict) else {},
             strided=form.strided,
         )
 
@@ -165,7 +188,24 @@ class ParameterReader:
                 mask = compiled(
                     self.doc, where, f"{name}.mask", parse.condition, form.mask, self.scope
                 )
-                self.parameters[name] = replace(self.parameters[name], mask=mask)
+                self.parameters |= {
+                    p.name: replace(p, mask=mask)
+                    for p in self.parameters.values()
+                    if name in (p.name, p.of)
+                }
+
+
+def _with_members(parameter: Parameter, most: int) -> dict[str, Parameter]:
+    """A parameter, and behind a list of tensors each that it may have."""
+    if not parameter.is_list:
+        return {parameter.name: parameter}
+    kind = "output" if KINDS[parameter.kind].written else "tensor"
+    whole = replace(parameter, shapes={}, orders={}, strided=None)
+    each = [
+        replace(parameter, name=name, kind=kind, of=parameter.name, place=place)
+        for place, name in enumerate(member(parameter.name, place) for place in range(most))
+    ]
+    return {made.name: made for made in (whole, *each)}
 
 
 def _meant(letter: str, letters: Axes, others: Iterable[Axes], read: Collection[str]) -> str | None:

@@ -14,7 +14,7 @@ from opgen.model import Bucket
 from opgen.spec.language import parse
 from opgen.spec.language.parse import compiled
 from opgen.spec.language.term import Scope
-from opgen.spec.parameter_keys import Pair, relations
+from opgen.spec.parameter_keys import Pair, of_list, relations
 from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Parameter
@@ -117,10 +117,14 @@ class RuleReader:
 
     def key_rules(self, parameter: Parameter) -> None:
         """The rules that the keys of one parameter yield."""
+        if parameter.of:
+            return  # what holds of it, is said of its list
         name, form = parameter.name, self.parameters.forms[parameter.name]
+        told = of_list(name, form) if parameter.is_list else relations(name, form)
         slots = set(chain.from_iterable(chain.from_iterable(parameter.items.values())))
-        for key, relation in relations(name, form).items():
-            if not relation or (key == "shape" and not self.shares_letters(parameter)):
+        for key, relation in told.items():
+            alone = key == "shape" and not parameter.is_list and not self.shares_letters(parameter)
+            if not relation or alone:
                 continue
             also = form.when.get(key)
             pairs = [

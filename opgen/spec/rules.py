@@ -1,5 +1,5 @@
 """Rules: what a page says about one parameter, or about several, as relations that columns can be
-held against.
+compared with.
 
 There is one mechanism for all rules: guarded relations. A key of a parameter is a short way to
 write some (:mod:`opgen.spec.parameter_keys`).
@@ -15,6 +15,7 @@ from itertools import chain
 import numpy as np
 
 from opgen.calls import bigint
+from opgen.calls.factorize import by_key
 from opgen.model import Bucket
 from opgen.spec.language.functions import Value, is_true
 from opgen.spec.language.term import FixedView, Reference, Relation, Term, View
@@ -132,11 +133,10 @@ class Rule:
         """The rule on one line, as a person would write it: comparisons with the same condition
         together.
         """
-        together: dict[str, list[str]] = {}
-        for guard in self.guards:
-            together.setdefault("" if guard.when is None else readable(guard.when.text), []).append(
-                readable(guard.require.text)
-            )
+        together = by_key(
+            ("" if guard.when is None else readable(guard.when.text), readable(guard.require.text))
+            for guard in self.guards
+        )
         return "; ".join(
             " and ".join(texts) + (f" when {when}" if when else "")
             for when, texts in together.items()

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-from opgen.calls.kinds import KINDS, Family
+from opgen.calls.factorize import by_key
+from opgen.calls.kinds import KINDS, REAL, Family
 from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Guard, Rule
 
@@ -20,14 +21,17 @@ _ATTRIBUTES: Mapping[Family, Mapping[str, str]] = {
         "rank": "int",
         "shape": "shape",
         "numel": "int",
-        "null": "bool",
         "strided": "bool",
         "storage_numel": "int",
         "lowest": "int",
         "highest": "int",
+        "least": "int",
+        "greatest": "int",
     },
-    "array": {"null": "bool", "len": "int", "lowest": "int", "highest": "int"},
+    "array": {"len": "int", "values": "shape"},
     "scalar": {},
+    "typed": {"dtype": "dtype"},
+    "list": {"len": "int"},
 }
 """What a term may ask of a parameter, and the kind of the answer."""
 
@@ -47,39 +51,79 @@ class Page:
 class Parameter:
     """One parameter of the first phase, as the prototype spells it.
 
-    ``shapes``: rank -> letter (or number) of each axis. ``items``: length of an array -> the names
-    that each slot binds. ``otherwise``: length -> name -> the name it falls back to. ``mask``: the
-    condition under which an output is written.
+    ``shapes``: rank -> letter (or number) of each axis. ``orders``: rank -> format -> the same in
+    the order of that format, where formats differ. ``items``: length of an array -> the names that
+    each slot binds. ``otherwise``: length -> name -> the name it falls back to. ``mask``: the
+    condition under which an output is written. ``of``: the list that a tensor is in, at ``place``.
     """
 
     name: str
     kind: str
     at: tuple[int, ...]
     shapes: Mapping[int, tuple[str | int, ...]] = field(default_factory=dict)
+    orders: Mapping[int, Mapping[str, tuple[str | int, ...]]] = field(default_factory=dict)
     items: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     otherwise: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
-    enum: Mapping[int, str] = field(default_factory=dict)
+    enum: Mapping[int | float, str] = field(default_factory=dict)
     strided: bool | None = None
     mask: Term | None = None
+    of: str = ""
+    place: int = 0
+
+    def letters(self, rank: int, layout: str) -> tuple[str | int, ...]:
+        """The letter of each axis at a rank that the page knows, in the order of a format."""
+        return self.orders.get(rank, {}).get(layout, self.shapes[rank])
+
+    def turned(self, rank: int, layout: str) -> tuple[int, ...] | None:
+        """Where the letters have each axis of a format that orders them otherwise; None for others.
+
+        >>> p = Parameter("x", "tensor", (), {3: ("C", "H", "W")}, {3: {"NHWC": ("H", "W", "C")}})
+        >>> p.turned(3, "NHWC"), p.turned(3, "NCHW")
+        ((1, 2, 0), None)
+        """
+        if layout not in self.orders.get(rank, {}):
+            return None
+        axes = tuple(map(self.shapes[rank].index, self.letters(rank, layout)))
+        return None if axes == tuple(range(rank)) else axes
+
+    @property
+    def layouts(self) -> list[tuple[int, str, tuple[str | int, ...]]]:
+        """(rank, format, letters): of each rank those that hold for every format, under none; and
+        behind them those of one.
+        """
+        return [
+            (rank, layout, order)
+            for rank, letters in self.shapes.items()
+            for layout, order in {"": letters, **self.orders.get(rank, {})}.items()
+        ]
 
     @property
     def is_tensor(self) -> bool:
         return KINDS[self.kind].family == "tensor"
 
     @property
+    def is_pointer(self) -> bool:
+        return KINDS[self.kind].pointer
+
+    @property
     def is_array(self) -> bool:
         return KINDS[self.kind].family == "array"
+
+    @property
+    def is_list(self) -> bool:
+        return KINDS[self.kind].family == "list"
 
 
 @dataclass(frozen=True)
 class Occurrence:
     """One place where a letter or slot name can be read: position ``index`` where the parameter has
-    ``size`` axes or items.
+    ``size`` axes or items, of a tensor in the order of one ``format``, or of all.
     """
 
     parameter: str
     size: int
     index: int
+    format: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,8 +146,9 @@ class Spec:
     """Everything one page says about one operator.
 
     ``products`` are those the page lists, on the lines that ``listed`` says, ``judges`` those whose
-    calls are held against this page. ``clauses``: the numbered clauses of the page's return codes
+    calls are judged by this page. ``clauses``: the numbered clauses of the page's return codes
     (``161002.7``) and their lines. ``remarks``: what is wrong with a line that constrains nothing.
+    ``edition`` is that of the page; empty where it has none.
     """
 
     name: str
@@ -121,6 +166,7 @@ class Spec:
     listed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     remarks: Mapping[int, str] = field(default_factory=dict)
     digest: str = ""
+    edition: str = ""
 
     @cached_property
     def kinds(self) -> dict[str, str]:
@@ -152,17 +198,23 @@ class Spec:
         return self._defining("in")
 
     def _defining(self, operator: str) -> dict[Reference, list[Guard]]:
-        defining: dict[Reference, list[Guard]] = {}
-        for rule in self.rules:
-            for guard in rule.guards:
-                if guard.require.operator == operator and guard.require.bare:
-                    defining.setdefault(guard.require.left.refs[0], []).append(guard)
-        return defining
+        return by_key(
+            (guard.require.left.refs[0], guard)
+            for rule in self.rules
+            for guard in rule.guards
+            if guard.require.operator == operator and guard.require.bare
+        )
 
     @cached_property
     def scope(self) -> SpecScope:
         """What the names in this spec's terms mean."""
         return SpecScope(self.parameters)
+
+    @cached_property
+    def masks(self) -> frozenset[str]:
+        """The parameters that say which outputs are asked for."""
+        asked = [p.mask for p in self.parameters.values() if p.mask is not None]
+        return frozenset(str(name) for mask in asked for name, _ in mask.refs)
 
     @property
     def inputs(self) -> tuple[Parameter, ...]:
@@ -185,23 +237,30 @@ class SpecScope:
         self.words = {word: number for p in parameters.values() for number, word in p.enum.items()}
         self.occurrences: dict[str, list[Occurrence]] = {}
         for p in parameters.values():
-            axes = {rank: [(axis,) for axis in shape] for rank, shape in p.shapes.items()}
-            for size, slots in (*axes.items(), *p.items.items()):
-                for i, names in enumerate(slots):
+            axes = [
+                (rank, layout, [(axis,) for axis in order])
+                for rank, layout, order in p.layouts
+                if layout or rank not in p.orders
+            ]
+            items = [(size, "", slots) for size, slots in p.items.items()]
+            for size, layout, places in (*axes, *items):
+                for i, names in enumerate(places):
                     for name in names:
                         if isinstance(name, str):
                             self.occurrences.setdefault(name, []).append(
-                                Occurrence(p.name, size, i)
+                                Occurrence(p.name, size, i, layout)
                             )
 
-    def constant(self, name: str) -> int | None:
+    def constant(self, name: str) -> int | float | None:
         return self.words.get(name)
 
     def names(self) -> list[str]:
         return [*self.added, *self.parameters, *self.occurrences, *self.words, "product"]
 
     def kind(self, reference: Reference) -> str | None:
-        """int, bool, dtype, format, product or shape; ``None`` where there is no such name."""
+        """int, double, float, bool, string, dtype, format, product or shape; ``None`` where there
+        is no such name.
+        """
         name, what = reference
         if what == "" and name in self.added:
             return self.added[name].kind
@@ -214,5 +273,13 @@ class SpecScope:
             "tensor": isinstance(what, tuple),
             "array": isinstance(what, int),
             "scalar": what == "",
+            "typed": what == "",
+            "list": False,
         }[kind.family]
+        if what == "null":
+            return "bool" if kind.pointer else None
+        if what == "values" and kind.element.term != "int":
+            return None
+        if kind.family == "array" and what in ("lowest", "highest"):
+            return kind.element.term if kind.element.term in REAL else "int"
         return kind.element.term if reads_element else _ATTRIBUTES[kind.family].get(str(what))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeAlias
 
-from opgen.calls.kinds import KINDS, ParameterKind
+from opgen.calls.kinds import KINDS, NUMERIC, ParameterKind
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.forms import (
     Form,
@@ -18,23 +18,24 @@ from opgen.files.forms import (
     constant,
     either,
     flag,
-    key,
-    keys,
     listed,
+    number,
     one_or_more,
-    record,
     table,
     text,
     whole,
     word,
 )
+from opgen.files.records import key, keys, record
 from opgen.files.yamlfile import Document, Location, did_you_mean
 from opgen.model import Bucket
 
 Lines: TypeAlias = tuple[int, ...]
 Words: TypeAlias = tuple[str, ...]
+Letters: TypeAlias = tuple[str | int, ...]
 Numbers: TypeAlias = tuple[int | str, ...]
-Limits: TypeAlias = tuple[int | str | None, int | str | None]
+Limit: TypeAlias = int | float | str
+Limits: TypeAlias = tuple[Limit | None, Limit | None]
 Places: TypeAlias = dict[int | str, Words | dict[int | str, Words]]
 
 ROUNDINGS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
@@ -42,13 +43,12 @@ ROUNDINGS = ("FLOAT16", "BFLOAT16", "HFLOAT32", "FLOAT")
 WITHOUT_CODE: tuple[Bucket, ...] = ("unstated", "disputed", "assumed")
 """The buckets of ``returns:``: rules for which the page names no code, or contradicts itself, or is
 silent."""
-LINE_DIGEST = 12
-"""Hexadecimal digits of the digest of a line."""
 
 LINES = one_or_more(whole("a line of the page", 1), "a line of the page or a list of lines")
 TERM = text("an expression")
 SENTENCE = text("a sentence")
 NUMBER = either("a number or a term", whole("a number"), TERM)
+LIMIT = either("a number or a term", number("a number"), TERM)
 NUMBERS = one_or_more(NUMBER, "a number, a term, or a list of them", 1)
 NAME = text("a name", r"^[^\W\d]\w*$")
 RULES = listed(text("rule ids"), "a list of rule ids")
@@ -75,9 +75,15 @@ def _words(what: str) -> Form[Words]:
     return listed(word(what, lambda: vocabulary().names[what]), f"a list of {what}s", 1)
 
 
-def _limits(document: Document, where: Location, limits: list[int | str | None]) -> Limits:
+_PRODUCTS = word("product", lambda: ("any", *vocabulary().products))
+_LETTERS = listed(
+    either("a letter or an extent", NAME, whole("an extent", 0)), "a list of letters or extents"
+)
+
+
+def _limits(document: Document, where: Location, limits: list[Limit | None]) -> Limits:
     low, high = limits
-    if isinstance(low, int) and isinstance(high, int) and low > high:
+    if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
         document.problem(where, f"lets nothing pass: {low} is more than {high}")
     return low, high
 
@@ -130,11 +136,23 @@ class ComputeForm:
 
 
 def _pointers(kind: ParameterKind) -> bool:
-    return kind.family != "scalar"
+    return kind.pointer
 
 
 def _tensors(kind: ParameterKind) -> bool:
-    return kind.family == "tensor"
+    return kind.family in ("tensor", "list")
+
+
+def _lists(kind: ParameterKind) -> bool:
+    return kind.family == "list"
+
+
+def _with_length(kind: ParameterKind) -> bool:
+    return kind.family in ("array", "list")
+
+
+def _with_dtype(kind: ParameterKind) -> bool:
+    return kind.family in ("tensor", "typed", "list")
 
 
 def _arrays(kind: ParameterKind) -> bool:
@@ -142,7 +160,7 @@ def _arrays(kind: ParameterKind) -> bool:
 
 
 def _numbers(kind: ParameterKind) -> bool:
-    return kind.family != "tensor" and kind.element.term == "int"
+    return kind.family not in ("tensor", "list") and kind.element.term in NUMERIC
 
 
 @dataclass(frozen=True)
@@ -179,7 +197,7 @@ class ParameterForm:
             table(whole("a length", 0), SLOTS, "a mapping of length to slot names"),
         ),
         {},
-        only=lambda kind: _arrays(kind) and _numbers(kind),
+        only=lambda kind: _arrays(kind) and kind.element.term == "int",
     )
     otherwise: dict[int, dict[str, str]] = key(
         table(
@@ -188,7 +206,7 @@ class ParameterForm:
             "a mapping of length to {name: the name it falls back to}",
         ),
         {},
-        only=lambda kind: _arrays(kind) and _numbers(kind),
+        only=lambda kind: _arrays(kind) and kind.element.term == "int",
     )
     strided: bool | None = key(
         flag("true or false: whether the page allows tensors that are not contiguous"),
@@ -210,31 +228,37 @@ class ParameterForm:
             "a list of dtypes, or a mapping of product (or any) to such a list",
             _words("dtype"),
             table(
-                word("product", lambda: ("any", *vocabulary().products)),
+                _PRODUCTS,
                 _words("dtype"),
                 "a mapping of product (or any) to dtypes",
                 1,
             ),
         ),
         None,
-        only=_tensors,
+        only=_with_dtype,
     )
-    format: Words | dict[int, Words] | None = key(
+    format: Words | dict[int | str, Words] | None = key(
         either(
-            "a list of formats, or a mapping of rank to such a list",
+            "a list of formats, or a mapping of rank or product (any: all others) to such a list",
             _words("format"),
-            table(whole("a rank", 0), _words("format"), "a mapping of rank to formats", 1),
+            table(
+                either("a rank or a product", whole("a rank", 0), _PRODUCTS),
+                _words("format"),
+                "a mapping of rank or product to formats",
+                1,
+            ),
         ),
         None,
         only=_tensors,
     )
     rank: Numbers | None = key(NUMBERS, None, only=_tensors)
-    shape: dict[int, tuple[str | int, ...]] | None = key(
+    shape: dict[int, Letters | dict[str, Letters]] | None = key(
         table(
             whole("a rank", 0),
-            listed(
-                either("a letter or an extent", NAME, whole("an extent", 0)),
-                "a list of letters or extents",
+            either(
+                "a list of letters, or a mapping of format to such a list",
+                _LETTERS,
+                table(word("format", lambda: vocabulary().names["format"]), _LETTERS, "", 1),
             ),
             "a mapping of rank to a list of letters",
         ),
@@ -258,15 +282,20 @@ class ParameterForm:
             ),
         ),
         None,
-        only=_arrays,
+        only=_with_length,
     )
-    min: int | str | None = key(NUMBER, None, only=_numbers)
-    max: int | str | None = key(NUMBER, None, only=_numbers)
+    most: int = key(whole("how many tensors of a list are read, at most", 1), 8, only=_lists)
+    min: Limit | None = key(LIMIT, None, only=_numbers)
+    max: Limit | None = key(LIMIT, None, only=_numbers)
     range: Limits | None = key(LIMITS, None, only=_numbers)
-    enum: dict[int, str] | None = key(
-        table(whole("a number"), text("a name"), "a mapping of number to name", 1),
+    enum: dict[int | float, str] | Words | None = key(
+        either(
+            "a mapping of number to name, of a string a list of words",
+            table(number("a number"), text("a name"), "a mapping of number to name", 1),
+            listed(text("a word"), "a list of words", 1),
+        ),
         None,
-        only=lambda kind: kind.family == "scalar" and _numbers(kind),
+        only=lambda kind: kind.family == "scalar" and kind.element.term != "bool",
     )
 
 
@@ -320,6 +349,7 @@ class SpecForm:
         None,
         required=True,
     )
+    edition: str = key(text("the edition of the page in quotes, such as '2026-08'"), "")
     products: Words | dict[str, Lines] = key(
         either(
             "a list of products or a mapping of product to line",
@@ -364,6 +394,10 @@ class SpecForm:
     likely: Places = key(_places(), {})
     remarks: dict[int, str] = key(
         table(whole("a line of the page", 1), SENTENCE, "a mapping of line to remark"), {}
+    )
+    todo: dict[int, str] = key(
+        table(whole("a line of the page", 1), SENTENCE, "a mapping of line to what is undecided"),
+        {},
     )
 
 

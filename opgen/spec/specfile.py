@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from opgen.calls.vocabulary import vocabulary
+from opgen.files.digests import LINE_DIGEST
 from opgen.files.yamlfile import Document, parse, read
 from opgen.model import natural
 from opgen.spec.language.parse import compiled, condition
@@ -15,12 +16,13 @@ from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rule_reader import RuleReader
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Mode, Page, Parameter, Spec
-from opgen.spec.spec_form import LINE_DIGEST, SPEC, ComputeForm, PageForm
+from opgen.spec.spec_form import SPEC, ComputeForm, PageForm
 
 
 def load(path: Path, shown: str | None = None, digests: bool = True) -> Spec:
     """Read a spec; raises :class:`opgen.model.FileError` with all its problems. Without ``digests``
-    those of its page are neither asked for nor read, for they are about to be made.
+    those of its page are neither asked for nor read, for they are about to be made, and lines may
+    be undecided.
     """
     document = read(path, shown)
     if not digests and isinstance(document.data, dict):
@@ -28,6 +30,17 @@ def load(path: Path, shown: str | None = None, digests: bool = True) -> Spec:
         if isinstance(page, dict):
             page |= {"sha256": "0" * 64, "lines": ""}
     return _spec(document, path.stem, digests)
+
+
+def undecided(path: Path, shown: str | None = None) -> tuple[str, dict[int, str]]:
+    """The page of a spec, and what its ``todo`` says of lines."""
+    form = SPEC.whole(read(path, shown))
+    return form.page.file if form.page else "", form.todo
+
+
+def undecided_of(text: str, file: str = "<text>") -> dict[int, str]:
+    """What the ``todo`` of a spec's text says of lines."""
+    return SPEC.whole(parse(text, file)).todo
 
 
 def loads(text: str, name: str = "text", file: str = "<text>") -> Spec:
@@ -47,8 +60,12 @@ def _spec(document: Document, name: str, digests: bool = True) -> Spec:
         cited = chain(*(fact.at for fact in facts), form.remarks)
         missing = ", ".join(map(str, sorted(set(cited) - set(page.lines))))
         if missing:
-            remedy = "opgen audit --pages DIR --digests prints the block"
+            remedy = "opgen audit OP --pages DIR --digests --write adds them"
             document.problem(("page", "lines"), f"no digest of lines {missing}; {remedy}")
+    if form.todo and digests:
+        undecided = ", ".join(map(str, form.todo))
+        text = f"lines to decide: {undecided}; opgen check --todo shows them"
+        document.problem(("todo",), text)
     if not document.problems:
         fields.loose_letters(rules)
     document.raise_problems()
@@ -59,7 +76,7 @@ def _spec(document: Document, name: str, digests: bool = True) -> Spec:
         op=name.split(".", maxsplit=1)[0],
         page=page,
         products=tuple(form.products),
-        judges=vocabulary().known_to_every_page if form.judges is None else form.judges,
+        judges=vocabulary().known_to(form.products) if form.judges is None else form.judges,
         parameters=fields.parameters,
         rules=tuple(rules),
         modes=modes,
@@ -68,6 +85,7 @@ def _spec(document: Document, name: str, digests: bool = True) -> Spec:
         remarks=form.remarks,
         listed=form.products if isinstance(form.products, dict) else {},
         digest=document.digest,
+        edition=form.edition,
     )
 
 

@@ -16,12 +16,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opgen.calls import bigint, layout
+from opgen.calls.columns import ArrayColumn, Column, ScalarColumn, TensorColumn, TypedColumn
 from opgen.calls.factorize import factorize_rows
-from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
+from opgen.calls.table import CallTable
+from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Asked, FixedView, Reference, Term
-from opgen.spec.spec import Spec
+from opgen.spec.spec import Occurrence, Spec
 
+_FAR = 2.0**62
+"""What stands for every whole number beyond it: no limit of a page is as large."""
 Mask: TypeAlias = np.ndarray | bool
 """(rows,) bool, or ``True`` for everywhere."""
 
@@ -37,7 +41,7 @@ class TableView(FixedView):
         super().__init__()
         self.spec, self.table, self.added = spec, table, added
         self.known: dict[Reference, Value] = {}
-        self.sized: dict[tuple[str, int], np.ndarray] = {}
+        self.sized: dict[tuple[str, int, str], np.ndarray] = {}
 
     def naming(self, added: Mapping[str, Term]) -> TableView:
         """The same with more names; what is known of it is not computed again."""
@@ -54,20 +58,28 @@ class TableView(FixedView):
             self.known[reference] = value
         return value
 
-    def bindings(self, rows: np.ndarray) -> list[dict[str, int]]:
-        """The numbers that some rows bind, as kernels take them: scalars, letters of shapes, slots
-        of arrays.
+    def bindings(self, rows: np.ndarray) -> list[dict[str, Any]]:
+        """What some rows bind, as kernels take it: scalars, letters of shapes, slots of arrays,
+        arrays of reals as tuples. Truths are 0 and 1.
         """
+        columns = self.table.columns.items()
         scalars = [
-            name for name, column in self.table.columns.items() if isinstance(column, ScalarColumn)
+            name for name, column in columns if isinstance(column, ScalarColumn | TypedColumn)
         ]
-        names = np.array([*scalars, *self.spec.scope.occurrences], dtype=object)
-        values, everywhere = [self.get((name, "")) for name in names], np.ones(len(rows), bool)
-        numbers = np.array([value.data[rows] for value in values]).astype(np.int64).T
+        arrays = {
+            name: column
+            for name, column in columns
+            if isinstance(column, ArrayColumn) and column.values.dtype.kind == "f"
+        }
+        names = np.array([*scalars, *self.spec.scope.occurrences, *arrays], dtype=object)
+        values = [self.get((name, "")) for name in names[: len(names) - len(arrays)]]
+        values += [Value(column.items(), _there(column)) for column in arrays.values()]
+        everywhere = np.ones(len(rows), bool)
+        numbers = np.array([_as_kernels_take(value.data[rows]) for value in values]).T
         bound = np.array(
             [everywhere if value.bound is True else value.bound[rows] for value in values]
         ).T
-        bindings: list[dict[str, int]] = [{}] * len(rows)
+        bindings: list[dict[str, Any]] = [{}] * len(rows)
         alike, first = factorize_rows(bound)
         for number, there in enumerate(bound[first]):
             some, mine = names[there].tolist(), np.flatnonzero(alike == number)
@@ -83,10 +95,16 @@ class TableView(FixedView):
             if name == "product":
                 return Value(self.table.product)
             column = self.table.columns.get(name)
-            if isinstance(column, ScalarColumn):
-                return Value(column.values)
+            if isinstance(column, ScalarColumn | TypedColumn):
+                return Value(column.values, _there(column))
             return self.letter(name)
         column = self.table.columns[name]
+        if what == "null":
+            return Value(column.null)
+        if isinstance(column, ScalarColumn):
+            return Value(column.values, _there(column))  # how many tensors a list has
+        if isinstance(column, TypedColumn):
+            return Value(column.dtype, _there(column))
         if isinstance(column, TensorColumn):
             return _tensor(column, what)
         assert isinstance(column, ArrayColumn)
@@ -98,7 +116,7 @@ class TableView(FixedView):
         data, bound = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=bool)
         count = 0
         for occurrence in self.spec.scope.occurrences[name]:
-            here = self.has(occurrence.parameter, occurrence.size)
+            here = self.has(occurrence)
             if not np.count_nonzero(here):
                 continue
             column = self.table.columns[occurrence.parameter]
@@ -119,31 +137,38 @@ class TableView(FixedView):
                     data, bound = np.where(here, other.data, data), bound | here
         return Value(data, bound)
 
-    def has(self, parameter: str, size: int) -> np.ndarray:
-        """(rows,) bool: where a parameter has so many axes or items that mean something: those of
-        an array whose own length rule is broken do not.
+    def has(self, place: Occurrence) -> np.ndarray:
+        """(rows,) bool: where a parameter has so many axes, in that order, or items that mean
+        something: those of an array whose own length rule is broken do not.
         """
-        here = self.sized.get((parameter, size))
+        parameter, size, layout = place.parameter, place.size, place.format
+        here = self.sized.get((parameter, size, layout))
         if here is None:
             column, rule = self.table.columns[parameter], self.spec.rule.get(f"{parameter}.length")
-            assert not isinstance(column, ScalarColumn)
+            assert isinstance(column, TensorColumn | ArrayColumn)
             here = ~column.null & (
                 (column.rank if isinstance(column, TensorColumn) else column.length) == size
             )
+            if layout and isinstance(column, TensorColumn):
+                here &= column.format == vocabulary().index["format"][layout]
             if rule is not None and np.count_nonzero(here):
                 here &= ~rule.broken(self, len(self.table))
-            self.sized[parameter, size] = here
+            self.sized[parameter, size, layout] = here
         return here
 
 
+def _as_kernels_take(values: np.ndarray) -> np.ndarray:
+    return (values.astype(np.int64) if values.dtype.kind in "bi" else values).astype(object)
+
+
 def _tensor(column: TensorColumn, what: Asked) -> Value:
-    if what == "null":
-        return Value(column.null)
     there = _there(column)
     if isinstance(what, tuple):
         return _item(column.shape, column.rank, what[1], there)
     if what in ("lowest", "highest"):
         return _extreme(column.shape, column.rank, there, lowest=what == "lowest")
+    if what in ("least", "greatest"):
+        return _asked(column.limits[:, 0 if what == "least" else 1], there)
     return Value(_OF_TENSORS[str(what)](column), there)
 
 
@@ -160,17 +185,17 @@ _OF_TENSORS: Mapping[str, Callable[[TensorColumn], Any]] = {
 
 
 def _array(column: ArrayColumn, what: Asked) -> Value:
-    if what == "null":
-        return Value(column.null)
     there = _there(column)
     if isinstance(what, int):
         return _item(column.values, column.length, what, there)
     if what == "len":
         return Value(column.length, there)
+    if what == "values":
+        return Value((column.length, column.values), there)
     return _extreme(column.values, column.length, there, lowest=what == "lowest")
 
 
-def _there(column: TensorColumn | ArrayColumn) -> Mask:
+def _there(column: Column) -> Mask:
     """Where a parameter is no null pointer; ``True`` for everywhere."""
     return ~column.null if np.count_nonzero(column.null) else True
 
@@ -186,6 +211,15 @@ def _item(matrix: np.ndarray, sizes: np.ndarray, index: int, there: Mask) -> Val
     return Value(
         matrix[np.arange(len(matrix)), np.clip(position, 0, last)], there & (position >= 0)
     )
+
+
+def _asked(limit: np.ndarray, there: Mask) -> Value:
+    """The least or the greatest element that is asked for; unbound where nothing is, or no whole
+    number.
+    """
+    whole = limit == np.floor(limit)
+    near = np.clip(np.where(whole, limit, -_FAR), -_FAR, _FAR)
+    return Value(near.astype(np.int64), there & whole)
 
 
 def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: Mask, lowest: bool) -> Value:

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opgen.calls.columns import ArrayColumn, TensorColumn
 from opgen.calls.jsonl import read_calls
-from opgen.calls.table import ArrayColumn, CallTable, TensorColumn, concatenate, from_calls
+from opgen.calls.table import CallTable, concatenate, from_calls
 from opgen.model import Argument, Call, TensorDesc
 from opgen.spec.catalog import catalog
 

@@ -17,19 +17,18 @@ from opgen.files.forms import (
     distinct,
     either,
     flag,
-    key,
     listed,
     one_or_more,
     otherwise,
     plain_list,
     plain_mapping,
-    record,
     table,
     text,
     then,
     whole,
     word,
 )
+from opgen.files.records import key, record
 from opgen.files.yamlfile import Document, parse
 
 TEXT = "number: 3\nword: w\nflag: true\nlist: [1, 2]\nmap: {a: 1}\n"

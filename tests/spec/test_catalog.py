@@ -48,8 +48,8 @@ def test_digests_that_are_about_to_be_made_are_not_asked_for(tmp_path: Path) -> 
         with pytest.raises(
             FileError,
             match=(
-                r"page.lines: no digest of lines (10, )?11, 12, .*; opgen audit --pages DIR"
-                r" --digests prints"
+                r"page.lines: no digest of lines (10, )?11, 12, .*; opgen audit OP --pages DIR"
+                r" --digests --write adds them"
             ),
         ):
             load_catalog(tmp_path)

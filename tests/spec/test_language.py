@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from opgen.calls import bigint
+from opgen.calls.reals import rounded
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language import parse
 from opgen.spec.language.functions import Value
@@ -36,7 +37,10 @@ KINDS: dict[Reference, str] = {
     ("p", "len"): "int",
     ("p", "lowest"): "int",
     ("p", 0): "int",
+    ("p", "values"): "shape",
     ("x", ("dim", -1)): "int",
+    ("real", ""): "double",
+    ("single", ""): "float",
 }
 
 
@@ -112,13 +116,26 @@ REFUSED = [
     ("a / 0 <= c", "/ divides by a positive constant"),
     ("a <= 1 // 0", "'1 // 0': divides by zero"),
     ("a % (MODE - 3) <= c", "'a % (MODE - 3)': divides by zero"),
-    ("a / 2.5 <= c", "'2.5': only whole numbers"),
+    ("a / 2.5 <= c", "/ divides by a positive constant"),
     ("a / 'x' <= c", "is word, a number is needed"),
     ("a / True <= c", "is bool, a number is needed"),
     ("a / 2 // 2 <= c", "'a / 2': must be whole here; use // instead of /"),
     ("conv_out(a / 2, b, c, d, e) == f", "'a / 2': must be whole here"),
     ("x.shape == (a / 2, b)", "'a / 2': must be whole here"),
-    ("1.5 <= a", "only whole numbers, True, False and quoted words"),
+    ("1e999 <= a", "only numbers, True, False and quoted words"),
+    ("a // 1.5 == b", "'1.5': must be whole here"),
+    ("x.shape[1.5:] == y.shape", "'1.5': must be whole here"),
+    ("x.shape[a / 2] == b", "'a / 2': must be whole here"),
+    ("x.shape[::2] == y.shape", "'x.shape[::2]': a slice has no step"),
+    ("x.shape[y.shape] == a", "'y.shape': is shape, a number is needed"),
+    ("a[b] == 1", "'a': is int, only a shape has parts"),
+    ("x.shape - y.shape == x.shape", "'x.shape': is shape, a number is needed"),
+    ("2 * x.shape == x.shape", "'x.shape': is shape, a number is needed"),
+    ("x.shape < y.shape", "shape has no order"),
+    ("broadcast(x.shape, a) == y.shape", "'a': is int, broadcast takes shape there"),
+    ("without(x.shape) == y.shape", "takes 2 arguments, not 1"),
+    ("broadcast(x.shape, y.shape)", "must be one comparison"),
+    ("p == a", "compares shape with int"),
     ("a + flag == b", "'flag': is bool, a number is needed"),
     ("a + x.dtype == b", "'x.dtype': is dtype, a number is needed"),
     ("pool(a) == b", "no such function (did you mean 'pooled'?)"),
@@ -129,9 +146,9 @@ REFUSED = [
     ("min(a, key=b) == c", "takes no keywords"),
     ("len(a + b) == 1", "len takes the name of a parameter"),
     ("len(q) == 1", "len takes the name of a parameter"),
-    ("p[a] == 1", "an index must be a whole number"),
-    ("p[1:2] == 1", "an index must be a whole number"),
-    ("p[{[1]: 2}] == 1", "an index must be a whole number"),
+    ("p[1:2] == 1", "compares shape with int"),
+    ("p[{[1]: 2}] == 1", "'{[1]: 2}': is not part of the rule language"),
+    ("p['1'] == 1", "an index must be a whole number"),
     ("p[True] == 1", "an index must be a whole number"),
     ("p[99999999999999999999] == 1", "an index must be a whole number"),
     ("a.b.c == 1", "is not a name of the rule language"),
@@ -289,6 +306,23 @@ def test_halves_are_exact() -> None:
     assert read("max(a / 2, b / 3)", view)[0] == Fraction(2, 3)
 
 
+def test_decimal_constants_are_exact() -> None:
+    view = ints(a=[1, 2, 3, 2**62], b=[10, 20, 31, 5 * 2**61])
+    assert parse.relation("a * 2.5 == b / 4", Names()).read(view).data.tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert parse.relation("a <= b * 0.1", Names()).read(view).data.tolist() == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert read("a + 1e-3", view)[0] == Fraction(1001, 1000)
+
+
 def test_what_a_name_is_has_no_divisor() -> None:
     """A whole number where the fraction is one, else nothing."""
     value = parse.term("(a + b) / 2 / 3", Names()).value(
@@ -339,6 +373,15 @@ def test_pooling_ends_where_the_last_window_starts_inside() -> None:
             p,
             ceil,
         )
+
+
+def test_a_scaled_extent_is_that_of_c() -> None:
+    sizes, scales = (
+        [3, 10, 7, 3, 3, 3, 2**62],
+        [2.5, 0.1, 0.3, -1.1, float("nan"), float("inf"), 4.0],
+    )
+    view = Columns({**ints(a=sizes).columns, "real": Value(np.array(scales))})
+    assert read("scaled(a, real)", view) == [7, 1, 2, -4, -1, -1, -1]
 
 
 def test_a_formula_without_a_meaning_is_unbound() -> None:
@@ -475,3 +518,89 @@ def test_what_counts_is_never_below_zero(text: str, counts: bool) -> None:
 )
 def test_a_bare_name_on_the_left_is_told_apart(text: str, bare: bool) -> None:
     assert parse.relation(text, Names()).bare is bare
+
+
+# reals --------------------------------------------------------------------------------------------
+BESIDE = [
+    (float(np.nextafter(x, away)), x) for x in (0.0, 0.1, 1.0, 3.0) for away in (-np.inf, np.inf)
+]
+
+
+def real_row(value: float, **integers: int) -> Columns:
+    columns: dict[Any, Value] = {
+        ("real", ""): Value(np.array([value])),
+        ("single", ""): Value(np.array([rounded(value, np.dtype("f4"))], dtype=np.float32)),
+    }
+    return Columns(columns | {(n, ""): Value(bigint.as_column([i])) for n, i in integers.items()})
+
+
+def holds(text: str, row: Columns) -> bool:
+    read = parse.relation(text, Names()).read(row)
+    assert np.all(read.bound)
+    return bool(np.all(read.data))
+
+
+@pytest.mark.parametrize(("beside", "limit"), BESIDE)
+def test_a_limit_of_a_real_is_exact(beside: float, limit: float) -> None:
+    row, at = real_row(beside), real_row(limit)
+    assert holds(f"real <= {limit!r}", row) == (beside < limit)
+    assert holds(f"real > {limit!r}", row) == (beside > limit)
+    assert holds(f"{limit!r} != real", row) and not holds(f"real in (7, {limit!r})", row)
+    assert holds(f"real <= {limit!r}", at) and not holds(f"real < {limit!r}", at)
+    assert holds(f"real == {limit!r}", at) and holds(f"real in (7, {limit!r})", at)
+
+
+def test_a_decimal_is_of_the_type_that_it_is_compared_with() -> None:
+    row = real_row(0.1)
+    assert (
+        holds("single == 0.1", row) and holds("single <= 0.1", row) and holds("0.1 <= single", row)
+    )
+    assert holds("real == 0.1", row) and holds("real < single", row)
+    assert holds("real > -0.5", row) and holds("single not in (-0.5, 0.25)", row)
+
+
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("name", ["real", "single"])
+def test_nan_breaks_every_inequality(sign: str, name: str) -> None:
+    row = real_row(np.nan, a=1)
+    assert not holds(f"{name} {sign} 1", row) and not holds(f"{name} {sign} a", row)
+    assert not holds(f"0.5 {sign} {name}", row)
+    assert not holds(f"{name} in (1, 0.5)", row) and holds(f"{name} != 1", row)
+
+
+def test_zeros_are_equal_and_infinities_have_an_order() -> None:
+    assert holds("real >= 0", real_row(-0.0)) and holds("real == 0", real_row(-0.0))
+    assert not holds("real > 0", real_row(-0.0)) and holds("real > 0", real_row(5e-324))
+    assert holds("real > 1e308", real_row(np.inf)) and holds(
+        "real < a", real_row(-np.inf, a=-(2**70))
+    )
+
+
+@given(
+    st.floats(allow_nan=False),
+    st.integers(-(2**70), 2**70) | st.integers(-(2**54), 2**54),
+    st.integers(1, 9),
+)
+def test_reals_compare_with_whole_numbers_and_fractions_exactly(
+    value: float, number: int, over: int
+) -> None:
+    row = real_row(value, a=number)
+    assert holds("real < a", row) == (value < number)
+    assert holds("a == real", row) == (number == value)
+    assert holds(f"real <= a / {over}", row) == (value <= Fraction(number, over))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("real + 1 > 0", "'real': only whole numbers are computed with; a real can be compared"),
+        ("min(real, 1) > 0", "is double, min takes int there"),
+        ("real == 'mean'", "compares double with word"),
+        ("real == flag", "compares double with bool"),
+        ("single < 1e39", "1e+39 does not fit a float"),
+    ],
+)
+def test_what_is_no_term_of_reals(text: str, message: str) -> None:
+    with pytest.raises(TermError) as caught:
+        parse.relation(text, Names())
+    assert message in str(caught.value)

@@ -163,7 +163,7 @@ def test_products_are_named_by_key_and_those_without_one_by_the_page(page):
 def test_the_prototype_has_each_parameter_on_its_line(page):
     first = line_of(MARKDOWN, "  const aclTensor")
     assert read_page(page).prototype == (
-        Declared("gradOutput", "aclTensor*", first),
+        Declared("gradOutput", "const aclTensor*", first),
         Declared("peak", "double", first + 1),
         Declared("gradInput", "aclTensor*", first + 2),
     )
@@ -217,7 +217,7 @@ def test_the_older_edition_gives_the_same_model(tmp_path):
     assert whole.api == "aclnnTentBackward" and not whole.faults
     assert whole.products == (Support("ascend910", True, 6), Support("Mars 产品", False, 7))
     assert [(p.name, p.c_type) for p in whole.prototype] == [
-        ("gradOutput", "aclTensor*"),
+        ("gradOutput", "const aclTensor*"),
         ("up", "bool"),
         ("gradInput", "aclTensor*"),
     ]

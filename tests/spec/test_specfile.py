@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from opgen.calls.vocabulary import vocabulary
 from opgen.model import FileError
 from opgen.spec import specfile
 from tests.support.spec_sample import TEXT
@@ -221,6 +222,24 @@ FRAGMENTS = [
         "gradOutput.shape.3: expects a list of 3 letters",
     ),
     (
+        "shape: {3: [N, Hout, Wout], 2",
+        "shape: {3: {NCHW: [N, Hout, Wout], NHWC: [N, Wout, C]}, 2",
+        12,
+        "gradOutput.shape.3.NHWC: expects the axes of NCHW in another order",
+    ),
+    (
+        "shape: {3: [N, Hout, Wout], 2",
+        "shape: {3: {NCWH: [N, Hout, Wout]}, 2",
+        12,
+        "no such format 'NCWH' (did you mean 'NCHW'?)",
+    ),
+    (
+        "    format: [ND]\n    shape: {3",
+        "    format: {ascend91: [ND]}\n    shape: {3",
+        11,
+        "gradOutput.format.ascend91: no such product 'ascend91' (did you mean 'ascend910'?)",
+    ),
+    (
         "{3: [N, H, W], 2",
         "{3: [N, H, V], 2",
         17,
@@ -419,7 +438,7 @@ FRAGMENTS = [
         "2: [H, W]}\n    dims",
         "2: null}\n    dims",
         17,
-        "self.shape.2: expects a list of letters or extents, not None",
+        "self.shape.2: expects a list of letters, or a mapping of format to such a list, not None",
     ),
     (
         "range: [-255, 255]",
@@ -628,3 +647,11 @@ def test_what_is_read() -> None:
     assert [mode.dtype for mode in spec.modes] == ["FLOAT16"] and spec.exact == ("gradInput",)
     mask = spec.parameters["gradInput"].mask
     assert mask is not None and mask.text == "mask[0]"
+
+
+def test_a_page_judges_a_newer_product_that_it_lists_and_no_other() -> None:
+    text = TEXT.replace("judges:", "# judges:")
+    newer = text.replace("products: [ascend910,", "products: [ascend950, ascend910,")
+    old, new = (specfile.loads(each) for each in (text, newer))
+    assert {*new.judges} - {*old.judges} == {"ascend950"}
+    assert {*old.judges} == {*vocabulary().known_to_every_page}

@@ -6,25 +6,29 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 
-import numpy as np
-
-from opgen.calls.vocabulary import vocabulary
+from opgen.calls.kinds import NUMERIC, REAL
 from opgen.files.yamlfile import did_you_mean
-from opgen.spec.language import functions
-from opgen.spec.language.functions import FUNCTIONS, Value, all_bound
+from opgen.spec.language import functions, shapes
+from opgen.spec.language.constants import constant
+from opgen.spec.language.functions import Value
 from opgen.spec.language.term import (
     INEQUALITIES,
     NOTHING,
     FixedView,
-    Reference,
     Relation,
     Scope,
     Term,
     TermError,
     View,
+    applied,
     failure,
+    held,
+    is_literal,
+    owner,
     reference,
+    references,
 )
 from opgen.spec.language.three_valued import comparison, conjunction, decided, disjunction, negation
 
@@ -35,6 +39,7 @@ _ARITHMETIC: dict[type, Callable[[Value, Value], Value]] = {
     ast.FloorDiv: functions.floor_divide,
     ast.Mod: functions.remainder,
 }
+FUNCTIONS = {**functions.FUNCTIONS, **shapes.FUNCTIONS}
 _COMPARE: dict[type, str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -45,7 +50,6 @@ _COMPARE: dict[type, str] = {
     ast.In: "in",
     ast.NotIn: "not in",
 }
-_WORD_KINDS = ("product", "dtype", "format")
 
 
 class Compiler:
@@ -66,7 +70,7 @@ class Compiler:
 
     def junction(self, node: ast.BoolOp) -> Term:
         parts = [self.condition(part) for part in node.values]
-        refs = _references(*parts)
+        refs = references(*parts)
         every = isinstance(node.op, ast.And)
         join = conjunction if every else disjunction
 
@@ -87,7 +91,7 @@ class Compiler:
         for side in (node.left, *node.comparators):
             if isinstance(side, ast.BoolOp | ast.Compare):
                 raise failure(side, "is not part of the rule language")
-        left = self.term(node.left)
+        left = self.values(node.left, sign) or self.term(node.left)
         if sign in ("in", "not in"):
             if (
                 not isinstance(node.comparators[0], (ast.Tuple, ast.List, ast.Set))
@@ -97,14 +101,15 @@ class Compiler:
             right = tuple(self.term(item, like=left.kind) for item in node.comparators[0].elts)
         else:
             right = (self.term(node.comparators[0], like=left.kind),)
-            if left.kind == "word":
+            if not left.refs:
                 left = self.term(node.left, like=right[0].kind)
         for item in right:
-            if item.kind != left.kind or left.kind == "word":
+            numbers = item.kind in NUMERIC and left.kind in NUMERIC
+            if not numbers and (item.kind != left.kind or left.kind == "word"):
                 raise failure(node, f"compares {left.kind} with {item.kind}")
-        if sign in INEQUALITIES and left.kind != "int":
+        if sign in INEQUALITIES and left.kind not in NUMERIC:
             raise failure(node, f"{left.kind} has no order")
-        refs = _references(left, *right)
+        refs = references(left, *right)
         return Relation(
             self.text,
             sign,
@@ -121,86 +126,96 @@ class Compiler:
             case ast.BoolOp():
                 return self.junction(node)
             case ast.UnaryOp(op=ast.Not()):
-                inner = self.condition(node.operand)
-                return Term("", "bool", inner.refs, lambda view: negation(inner.read(view)))
+                return applied(node, "bool", negation, self.condition(node.operand))
             case ast.Compare():
                 if len(node.ops) != 1:
                     raise failure(node, "compare two things at a time")
                 compared = self.relation(node)
                 return Term("", "bool", compared.refs, compared.read)
             case ast.Constant():
-                return self.constant(node, like)
+                return constant(node, node.value, like)
+            case ast.Subscript() if not is_literal(node.slice):
+                return self.part(node)
             case ast.Name() | ast.Attribute() | ast.Subscript():
-                return self.name(node)
+                return self.name(node, like)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=float() as value)):
+                return constant(node, -value, like)
             case ast.BinOp():
                 return self.arithmetic(node)
             case ast.UnaryOp(op=ast.USub()):
-                inner, zero = self.number(node.operand), functions.constant(0)
-                return Term(
-                    ast.unparse(node),
-                    "int",
-                    inner.refs,
-                    lambda view: functions.minus(zero, inner.read(view)),
+                zero = functions.constant(0)
+                return applied(
+                    node, "int", partial(functions.minus, zero), self.number(node.operand)
                 )
             case ast.Call():
                 return self.call(node)
             case ast.Tuple() if like in ("", "shape"):
-                return self.shape(node)
+                dims = [self.index(item) for item in node.elts]
+                return applied(node, "shape", shapes.tuple_of, *dims)
         raise failure(node, "is not part of the rule language")
 
     def number(self, node: ast.expr) -> Term:
-        result = self.term(node)
-        if result.kind != "int":
-            raise failure(node, f"is {result.kind}, a number is needed")
-        return result
+        return _number(node, self.term(node))
 
-    def constant(self, node: ast.Constant, like: str) -> Term:
-        value = node.value
-        if isinstance(value, bool):
-            return _held(str(value), "bool", functions.constant(value))
-        if isinstance(value, int):
-            return _held(str(value), "int", functions.constant(value))
-        if not isinstance(value, str):
-            raise failure(node, "only whole numbers, True, False and quoted words")
-        if like not in _WORD_KINDS:
-            return _held(value, "word", functions.constant(0))
-        index = vocabulary().index[like]
-        if value not in index:
-            raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
-        return _held(value, like, Value(np.asarray(index[value])))
-
-    def name(self, node: ast.expr) -> Term:
-        if isinstance(node, ast.Name):
-            number = self.scope.constant(node.id)
-            if number is not None:
-                return _held(node.id, "int", functions.constant(number))
+    def name(self, node: ast.expr, like: str) -> Term:
+        number = self.scope.constant(node.id) if isinstance(node, ast.Name) else None
+        if number is not None:
+            return constant(node, number, like)
         ref = reference(node)
+        base = ref[0]
+        if ref[1] == "" and self.scope.kind((base, "values")) is not None:
+            ref = (base, "values")
         kind = self.scope.kind(ref)
         if kind is None:
-            base = ref[0]
             if base in self.scope.names():
-                what = (
-                    "has no such property"
-                    if ref[1]
-                    else (
-                        f"stands for the whole; write {base}.shape of a tensor, {base}[i] of an"
-                        " array"
-                    )
+                whole = (
+                    f"stands for the whole; write {base}.shape of a tensor, {base}[i] of an array"
                 )
-                raise failure(node, f"{base} {what}")
+                raise failure(node, f"{base} {'has no such property' if ref[1] else whole}")
             raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
         return Term(
             ast.unparse(node), kind, (ref,), lambda view: view.get(ref), ref[1] in ("rank", "numel")
         )
 
+    def part(self, node: ast.Subscript) -> Term:
+        """One extent of a shape, or those of a slice."""
+        shape, of = self.term(node.value), node.slice
+        if shape.kind != "shape":
+            raise failure(node.value, f"is {shape.kind}, only a shape has parts")
+        if not isinstance(of, ast.Slice):
+            return applied(node, "int", shapes.axis, shape, self.index(of))
+        if of.step is not None:
+            raise failure(node, "a slice has no step")
+        (start, front), (stop, back) = self.end(of.lower, False), self.end(of.upper, True)
+        return applied(
+            node, "shape", partial(shapes.cut, backward=(front, back)), shape, start, stop
+        )
+
+    def end(self, node: ast.expr | None, last: bool) -> tuple[Term, bool]:
+        """An end of a slice, and whether it counts from the last axis: written with a minus, it
+        does.
+        """
+        if node is None:
+            return held("", "int", functions.constant(0)), last
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return self.index(node.operand), True
+        return self.index(node), False
+
+    def index(self, node: ast.expr) -> Term:
+        self.whole(node)
+        return self.number(node)
+
     def arithmetic(self, node: ast.BinOp) -> Term:
-        left, right = self.number(node.left), self.number(node.right)
-        text, refs = ast.unparse(node), _references(left, right)
+        left, right = self.term(node.left), self.term(node.right)
+        of_shapes = shapes.ARITHMETIC.get((type(node.op), left.kind, right.kind))
+        if of_shapes is not None:
+            return applied(node, "shape", of_shapes, left, right)
+        left, right = _number(node.left, left), _number(node.right, right)
         if isinstance(node.op, ast.Div):
             by = node.right.value if isinstance(node.right, ast.Constant) else None
             if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
                 raise failure(node, "/ divides by a positive constant; use // for whole numbers")
-            return Term(text, "int", refs, lambda view: functions.divided(left.read(view), by))
+            return applied(node, "int", partial(functions.divided, by=by), left)
         apply = _ARITHMETIC.get(type(node.op))
         if apply is None:
             raise failure(node, "compute with + - * / // %")
@@ -210,32 +225,50 @@ class Compiler:
             if divisor is not None and not divisor:
                 raise failure(node, "divides by zero")
         counts = isinstance(node.op, ast.Mod) and divisor is not None and bool(divisor > 0)
-        return Term(
-            text, "int", refs, lambda view: apply(left.read(view), right.read(view)), counts
-        )
+        return applied(node, "int", apply, left, right, counts=counts)
 
     def whole(self, *nodes: ast.expr) -> None:
         """Refuse fractions where only whole numbers make sense."""
         for node in nodes:
-            if any(isinstance(part, ast.Div) for part in ast.walk(node)):
-                raise failure(node, "must be whole here; use // instead of /")
+            for part in ast.walk(node):
+                decimal = isinstance(part, ast.Constant) and isinstance(part.value, float)
+                if decimal or isinstance(part, ast.Div):
+                    raise failure(node, "must be whole here; use // instead of /")
+
+    def values(self, node: ast.expr, sign: str) -> Term | None:
+        """``values(x)`` on the left of a comparison: all elements of a tensor, of which the least
+        or the greatest decides; None for anything else.
+        """
+        match node:
+            case ast.Call(func=ast.Name(id="values"), args=[whole], keywords=[]) if (
+                name := owner(whole)
+            ) is not None:
+                if sign not in INEQUALITIES:
+                    raise failure(node, "compare all values with < <= > >=")
+                ref = (name, "least" if ">" in sign else "greatest")
+                if self.scope.kind(ref) is None:
+                    raise failure(node, "takes the name of a tensor")
+                return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref))
+        return None
 
     def call(self, node: ast.Call) -> Term:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
         if node.keywords:
             raise failure(node, "takes no keywords")
         if name in ("len", "lowest", "highest"):
-            if len(node.args) != 1 or not isinstance(node.args[0], ast.Name):
+            base = owner(node.args[0]) if len(node.args) == 1 else None
+            if base is None:
                 raise failure(node, f"{name} takes the name of a parameter")
-            ref = (node.args[0].id, name)
+            ref = (base, name)
             if self.scope.kind(ref) is None:
                 raise failure(
                     node,
-                    f"{name} takes the name of a"
-                    f" parameter{did_you_mean(node.args[0].id, self.scope.names())}",
+                    f"{name} takes the name of a parameter{did_you_mean(base, self.scope.names())}",
                 )
             return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref), name == "len")
         function = FUNCTIONS.get(name)
+        if name == "values":
+            raise failure(node, "stands alone on the left of a comparison")
         if function is None:
             raise failure(node, f"no such function{did_you_mean(name, FUNCTIONS)}")
         if not function.at_least <= len(node.args) <= function.at_most:
@@ -248,44 +281,20 @@ class Compiler:
             wanted = function.takes[min(i, len(function.takes) - 1)]
             if argument.kind != wanted:
                 raise failure(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
-        refs = _references(*args)
-        return Term(
-            ast.unparse(node),
-            function.gives,
-            refs,
-            lambda view: function.apply(*(a.read(view) for a in args)),
-        )
-
-    def shape(self, node: ast.Tuple) -> Term:
-        dims = [self.number(item) for item in node.elts]
-        self.whole(*node.elts)
-        refs = _references(*dims)
-
-        def read(view: View) -> Value:
-            values = [dim.read(view) for dim in dims]
-            rows, exact = (
-                next((v.data.size for v in values if v.data.ndim), 1),
-                any(v.data.dtype == object for v in values),
-            )
-            extents = np.empty((rows, len(dims)), dtype=object if exact else np.int64)
-            for i, value in enumerate(values):
-                extents[:, i] = value.data
-            return Value((np.asarray(len(dims)), extents), all_bound(*values) if values else True)
-
-        return Term(ast.unparse(node), "shape", refs, read)
+        return applied(node, function.gives, function.apply, *args)
 
 
-def _held(text: str, kind: str, value: Value) -> Term:
-    """A term that reads nothing."""
-    return Term(text, kind, (), lambda view: value)
-
-
-def _references(*parts: Term) -> tuple[Reference, ...]:
-    """What some parts of an expression read, once each."""
-    return tuple(dict.fromkeys(reference for part in parts for reference in part.refs))
+def _number(node: ast.expr, term: Term) -> Term:
+    if term.kind in REAL:
+        raise failure(node, "only whole numbers are computed with; a real can be compared")
+    if term.kind != "int":
+        raise failure(node, f"is {term.kind}, a number is needed")
+    return term
 
 
 def _is_bare(node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id == "len"
-    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript))
+    if isinstance(node, ast.Subscript):
+        return is_literal(node.slice)
+    return isinstance(node, (ast.Name, ast.Attribute))

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from opgen.calls import bigint
+from opgen.calls import bigint, reals
+from opgen.calls.kinds import REAL
 from opgen.calls.vocabulary import vocabulary
 
 
@@ -43,9 +45,9 @@ def is_true(value: Value) -> np.ndarray:
     return truth if value.bound is True else np.asarray(truth & value.bound)
 
 
-def constant(number: int | bool) -> Value:
-    """A constant column of shape ()."""
-    return Value(bigint.as_column(number) if not isinstance(number, bool) else np.asarray(number))
+def constant(number: float) -> Value:
+    """A constant column of shape (): a whole number, a truth or a real."""
+    return Value(bigint.as_column(number) if type(number) is int else np.asarray(number))
 
 
 def combine(operate: Callable[[np.ndarray, np.ndarray], np.ndarray], a: Value, b: Value) -> Value:
@@ -63,6 +65,40 @@ def over_one_divisor(a: Value, b: Value) -> tuple[np.ndarray, np.ndarray]:
     return bigint.multiply(a.data, bigint.as_column(b.over)), bigint.multiply(
         b.data, bigint.as_column(a.over)
     )
+
+
+def exact(a: Value, b: Value) -> tuple[np.ndarray, np.ndarray]:
+    """Two numbers, of which one is real, such that numpy compares what they are, not what they
+    are rounded to.
+    """
+    data = np.asarray(a.data), np.asarray(b.data)
+    if a.over == b.over == 1 and all(map(_are_doubles, data)):
+        return data[0].astype(np.float64), data[1].astype(np.float64)
+    return _python_numbers(a), _python_numbers(b)
+
+
+def _are_doubles(data: np.ndarray) -> bool:
+    if data.dtype.kind == "f":
+        return True
+    low, high = bigint.extremes(data)
+    return low >= -(2**53) and high <= 2**53
+
+
+def _python_numbers(a: Value) -> np.ndarray:
+    data = np.asarray(a.data).astype(object)
+    return data if a.over == 1 else np.asarray(data * Fraction(1, a.over), dtype=object)
+
+
+def in_steps(a: Value, b: Value, unit: str) -> tuple[np.ndarray, np.ndarray]:
+    """Two numbers, in whole steps of the finer: of whole ones the numerators over one divisor, of
+    reals of the type ``unit`` the places among all such numbers.
+    """
+    if unit not in REAL:
+        return over_one_divisor(a, b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sides = [np.asarray(value.data, dtype=np.float64) / value.over for value in (a, b)]
+        left, right = (reals.ordinals(side.astype(REAL[unit])) for side in sides)
+    return left, right
 
 
 def multiply(a: Value, b: Value) -> Value:
@@ -194,6 +230,16 @@ def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Valu
     return Value(trimmed, out.bound & (stride.data > 0))
 
 
+def scaled(size: Value, scale: Value) -> Value:
+    """Extent of an upsampling's output: floor(size * scale), computed in double as in C; -1 where
+    that is NaN or beyond the whole numbers that a double can tell apart.
+    """
+    with np.errstate(all="ignore"):
+        out = np.floor(np.asarray(size.data).astype(np.float64) * scale.data)
+    extent = np.where(np.abs(out) < 2.0**53, out, -1.0).astype(np.int64)
+    return Value(extent, all_bound(size, scale))
+
+
 @dataclass(frozen=True)
 class Function:
     """A function of the rule language: what it takes, what it gives, how many arguments, and
@@ -218,4 +264,5 @@ FUNCTIONS: dict[str, Function] = {
     "conv_out": Function(conv_out, ("int",), "int", 5, 5),
     "transposed_out": Function(transposed_out, ("int",), "int", 6, 6),
     "pooled": Function(pooled, ("int", "int", "int", "int", "bool"), "int", 5, 5),
+    "scaled": Function(scaled, ("int", "double"), "int", 2, 2),
 }

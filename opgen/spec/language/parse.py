@@ -2,10 +2,12 @@
 
 A term is written as a Python expression over the names of a spec: letters of shapes, slots of
 arrays, scalars, enum words, ``product``; ``x.dtype .format .rank .shape .numel .null .strided
-.storage_numel``, ``x.shape[i]``, ``x[i]``, ``len(x)``, ``lowest(x)``, ``highest(x)``; ``+ - * / //
-%``; the functions of :mod:`opgen.spec.language.functions`; comparisons ``== != < <= > >= in not
-in``; ``and or not``. Values are three-valued: a comparison whose names are unbound neither holds
-nor fails.
+.storage_numel``, ``x.shape[i]``, ``x.shape[i:j]``, ``x[i]``, ``len(x)``, ``lowest(x)``,
+``highest(x)``; ``+ - * / // %``, of shapes ``+ *`` as of Python's tuples; functions of
+:mod:`opgen.spec.language.functions` and :mod:`opgen.spec.language.shapes`; comparisons ``== != < <=
+> >= in not in``; ``and or not``. ``values(x) < n`` speaks of every element of a tensor, and is
+bound where the call says between which numbers these lie. Values are three-valued: a comparison
+whose names are unbound neither holds nor fails.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import TypeVar
 
 from opgen.files.yamlfile import Document, Location
 from opgen.spec.language.compiler import Compiler
-from opgen.spec.language.term import Reference, Relation, Scope, Term, TermError
+from opgen.spec.language.term import Reference, Relation, Scope, Term, TermError, owner
 from opgen.spec.language.term import reference as named
 
 T = TypeVar("T")
@@ -31,15 +33,19 @@ def term(text: str, scope: Scope) -> Term:
 
 
 def condition(text: str, scope: Scope) -> Term:
-    """Compile what may stand behind ``when:``; raises :class:`TermError`."""
+    """Compile what may stand after ``when:``; raises :class:`TermError`."""
     compiled = _compiled(text, lambda node: Compiler(text, scope).condition(node))
     return Term(text, "bool", compiled.refs, compiled.read)
 
 
 def relation(text: str, scope: Scope) -> Relation:
-    """Compile what may stand behind ``require:``, one comparison; raises :class:`TermError`."""
+    """Compile what may stand after ``require:``, one comparison; of a function that says true or
+    false, that it is true. Raises :class:`TermError`.
+    """
 
     def compare(node: ast.expr) -> Relation:
+        if isinstance(node, ast.Call) and Compiler(text, scope).term(node).kind == "bool":
+            return relation(f"{text.strip()} == True", scope)
         if not isinstance(node, ast.Compare) or len(node.ops) != 1:
             raise TermError(f"'{text}' must be one comparison; two facts are two rules")
         return Compiler(text, scope).relation(node)
@@ -49,12 +55,12 @@ def relation(text: str, scope: Scope) -> Relation:
 
 def reference(text: str) -> Reference:
     """Read a bare name: ``kH``, ``self.dtype``, ``len(padding)``, ``x.shape[0]``; raises
-    :class:`TermError`. Knows no scope, so that any attribute may stand behind the dot.
+    :class:`TermError`. Knows no scope, so that any attribute may stand after the dot.
     """
 
     def read(node: ast.expr) -> Reference:
         match node:
-            case ast.Attribute(value=ast.Name(id=base), attr=attribute):
+            case ast.Attribute(value=whole, attr=attribute) if (base := owner(whole)) is not None:
                 return (base, attribute)
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=base)]):
                 return (base, "len")

@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from opgen.calls.kinds import REAL, member
 from opgen.spec.language.functions import Value, whole
 
 Asked: TypeAlias = str | int | tuple[str, int]
@@ -24,7 +25,7 @@ class Scope(Protocol):
     """What names mean: the kind of a reference, or ``None`` where there is no such name."""
 
     def kind(self, reference: Reference) -> str | None: ...
-    def constant(self, name: str) -> int | None: ...
+    def constant(self, name: str) -> int | float | None: ...
     def names(self) -> list[str]: ...
 
 
@@ -56,9 +57,9 @@ INEQUALITIES = ("<", "<=", ">", ">=")
 
 @dataclass(frozen=True)
 class Term:
-    """A compiled term. ``kind`` is int, bool, dtype, format, product or shape; ``refs`` are the
-    names it reads; ``counts``: it counts or is what a division by a positive constant leaves, and
-    so never below 0.
+    """A compiled term. ``kind`` is int, double, float, bool, dtype, format, product or shape;
+    ``refs`` are the names it reads; ``counts``: it counts or is what a division by a positive
+    constant leaves, and so never below 0.
 
     To compare, :attr:`read` gives what it says, perhaps with a divisor; to say what a name is,
     :meth:`value` gives a whole number.
@@ -90,6 +91,12 @@ class Relation:
     bare: bool
 
     @property
+    def unit(self) -> str:
+        """The kind in whose steps its sides are apart: that of the first real one, else of all."""
+        kinds = [term.kind for term in (self.left, *self.right)]
+        return next((kind for kind in kinds if kind in REAL), kinds[0])
+
+    @property
     def is_inequality(self) -> bool:
         """Whether it compares by order, so that it has a limit."""
         return self.operator in INEQUALITIES
@@ -105,15 +112,33 @@ def reference(node: ast.expr) -> Reference:
     match node:
         case ast.Name():
             return (node.id, "")
-        case ast.Attribute(value=ast.Name(id=base), attr=attribute):
+        case ast.Attribute(value=whole, attr=attribute) if (base := owner(whole)) is not None:
             if attribute not in _ATTRIBUTES:
                 raise failure(node, f"no such attribute; known: {', '.join(_ATTRIBUTES)}")
             return (base, attribute)
-        case ast.Subscript(value=ast.Name(id=base), slice=index):
-            return (base, _index(index))
-        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=base), attr="shape"), slice=index):
+        case ast.Subscript(value=ast.Name(id=name), slice=index):
+            return (name, _index(index))
+        case ast.Subscript(value=ast.Attribute(value=whole, attr="shape"), slice=index) if (
+            base := owner(whole)
+        ) is not None:
             return (base, ("dim", _index(index)))
     raise failure(node, "is not a name of the rule language")
+
+
+def owner(node: ast.expr) -> str | None:
+    """What an attribute is asked of: a parameter, or a tensor of a list; None for anything else."""
+    match node:
+        case ast.Name(id=base):
+            return base
+        case ast.Subscript(value=ast.Name(id=base), slice=ast.Constant(value=int() as place)):
+            return member(base, place)
+    return None
+
+
+def is_literal(index: ast.expr) -> bool:
+    """Whether an index is written as a number; any other is a term, or a slice."""
+    signed = index.operand if isinstance(index, ast.UnaryOp) else index
+    return isinstance(signed, ast.Constant)
 
 
 def _index(node: ast.expr) -> int:
@@ -129,6 +154,25 @@ def _index(node: ast.expr) -> int:
 def failure(node: ast.AST, why: str) -> TermError:
     """What is wrong with a part of a term, which it names."""
     return TermError(f"'{ast.unparse(node)}': {why}")
+
+
+def held(text: str, kind: str, value: Value) -> Term:
+    """A term that reads nothing."""
+    return Term(text, kind, (), lambda view: value)
+
+
+def applied(
+    node: ast.expr, kind: str, apply: Callable[..., Value], *args: Term, counts: bool = False
+) -> Term:
+    """What a function says of some terms."""
+    refs = references(*args)
+    text = ast.unparse(node)
+    return Term(text, kind, refs, lambda view: apply(*(a.read(view) for a in args)), counts)
+
+
+def references(*parts: Term) -> tuple[Reference, ...]:
+    """What some parts of an expression read, once each."""
+    return tuple(dict.fromkeys(reference for part in parts for reference in part.refs))
 
 
 class _Nothing:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from opgen.calls.kinds import NUMERIC, REAL
 from opgen.spec.language import functions
 from opgen.spec.language.functions import Value, all_bound
 from opgen.spec.language.term import NOTHING, Term, View
@@ -65,11 +66,13 @@ def _equal_shapes(a: Value, b: Value) -> Any:
 
 def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View], Value]:
     """What reads ``left sign right`` off a view; bound where every side is."""
+    real = any(term.kind in REAL for term in (left, *right))
+    sides = functions.exact if real else functions.over_one_divisor
 
     def equal(a: Value, b: Value) -> Any:
         if left.kind == "shape":
             return _equal_shapes(a, b)
-        x, y = functions.over_one_divisor(a, b) if left.kind == "int" else (a.data, b.data)
+        x, y = sides(a, b) if left.kind in NUMERIC else (a.data, b.data)
         return np.asarray(x == y)
 
     def among(view: View) -> Value:
@@ -86,9 +89,7 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
 
     def ordered(view: View) -> Value:
         a, b = left.read(view), right[0].read(view)
-        return Value(
-            np.asarray(_ORDER[sign](*functions.over_one_divisor(a, b)), dtype=bool), all_bound(a, b)
-        )
+        return Value(np.asarray(_ORDER[sign](*sides(a, b)), dtype=bool), all_bound(a, b))
 
     if sign in _ORDER:
         return ordered
@@ -97,7 +98,8 @@ def comparison(sign: str, left: Term, right: tuple[Term, ...]) -> Callable[[View
         [item.read(NOTHING) for item in right if not item.refs],
     )
     if (
-        left.kind == "shape"
+        real
+        or left.kind in ("shape", "string")
         or len(constants) < len(right)
         or any(value.over != 1 for value in constants)
     ):

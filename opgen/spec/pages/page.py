@@ -33,7 +33,7 @@ class Support(NamedTuple):
 
 
 class Declared(NamedTuple):
-    """A parameter of the prototype: the C type without ``const``, and the line."""
+    """A parameter of the prototype: its C type, and the line."""
 
     name: str
     c_type: str
@@ -41,11 +41,14 @@ class Declared(NamedTuple):
 
 
 class ReturnCode(NamedTuple):
-    """A sentence that a page puts under a status code."""
+    """A sentence that a page puts under a status code; ``number``: that of the clause, 0 where the
+    page numbers none.
+    """
 
     code: int
     name: str
     sentence: Sentence
+    number: int = 0
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ FIRST_PHASE = "GetWorkspaceSize"
 MOST = 1 << 22
 """Bytes of a page, at most: the vendor's have up to 60 KB."""
 API = re.compile(r"\b(aclnn\w+?)(?:GetWorkspaceSize)?\b")
-DECLARATION = re.compile(r"(?:const\s+)?(\w+)\s*(\*{0,2})\s*(?:const\s+)?(\w+)\s*$")
+DECLARATION = re.compile(r"(const\s+)?(\w+)\s*(\*{0,2})\s*(?:const\s+)?(\w+)\s*$")
 NAME = re.compile(r"\s*(\w+)\s*[（(]([^）)]*)[）)]\s*[:：]?\s*(.*)", re.DOTALL)
 CODE = re.compile(r"(?:返回)?\s*(\d{6})\s*[（(]?\s*(ACLNN_\w+)\s*[）)]?\s*[:：]\s*(.*)")
-NUMBERED = re.compile(r"\d+[.、]\s*(.*)")
+NUMBERED = re.compile(r"(\d+)[.、]\s*(.*)")
 FRAME = re.compile("参数说明|返回值|返回码|aclnnStatus|第一段接口")
 """How lines begin that stand on every page and say nothing about its operator."""
 HEADS: dict[str, Column] = {
@@ -84,7 +84,7 @@ def _page(api: str, parts: list[Section]) -> PageText:
         parameters=tuple(parameters),
         notes=tuple(notes),
         codes=tuple(codes),
-        constraints=tuple(filter(_is_sentence, _under(parts, CONSTRAINTS))),
+        constraints=tuple(_said(_under(parts, CONSTRAINTS))),
         faults=tuple(_faults(first, prototype, parameters)),
     )
 
@@ -92,6 +92,24 @@ def _page(api: str, parts: list[Section]) -> PageText:
 def _under(parts: list[Section], titles: Iterable[str]) -> list[Sentence | Table | Code]:
     """What stands in the first section of one of these titles."""
     return next((part.parts for part in parts if part.title in titles), [])
+
+
+def _said(parts: list[Sentence | Table | Code]) -> Iterator[Sentence]:
+    """The sentences and the rows of tables in a section."""
+    for part in parts:
+        if isinstance(part, Table):
+            yield from _row_sentences(part)
+        elif _is_sentence(part):
+            yield part
+
+
+def _row_sentences(table: Table) -> list[Sentence]:
+    """The rows of a table that is not one of parameters or codes, each as one sentence."""
+    return [
+        Sentence(" | ".join(cell.text for cell in row), row[0].line)
+        for row in table.rows
+        if any(cell.text for cell in row)
+    ]
 
 
 def _is_sentence(part: object) -> TypeGuard[Sentence]:
@@ -137,10 +155,11 @@ def _prototype(api: str, parts: list[Sentence | Table | Code]) -> Iterator[Decla
         start = part.text.index("(", begin) + 1
         for item in re.finditer(r"[^,]+", part.text[start:end]):
             declared = DECLARATION.search(item[0].strip())
-            if declared and declared[3].lower() not in NOT_OURS:
+            if declared and declared[4].lower() not in NOT_OURS:
                 offset = start + item.start() + len(item[0]) - len(item[0].lstrip())
                 line = part.line + part.text[:offset].count("\n")
-                yield Declared(declared[3], declared[1] + declared[2], line)
+                const = "const " if declared[1] else ""
+                yield Declared(declared[4], const + declared[2] + declared[3], line)
         return
 
 
@@ -154,7 +173,9 @@ def _first_phase(section: Section) -> tuple[list[PageParameter], list[Sentence],
         if isinstance(part, Table) and _columns(part):
             parameters += _rows(part)
         elif isinstance(part, Table):
-            codes += _code_rows(part)
+            coded = list(_code_rows(part))
+            codes += coded
+            notes += [] if coded else _row_sentences(part)
         else:
             for sentence in _lines(part):
                 bullet = NAME.match(sentence.text)
@@ -221,10 +242,12 @@ def _code(sentence: Sentence, codes: list[ReturnCode]) -> bool:
     begins, next_one = CODE.match(sentence.text), NUMBERED.match(sentence.text)
     if begins:
         words = NUMBERED.match(begins[3])
-        said = sentence._replace(text=words[1] if words else begins[3])
-        codes.append(ReturnCode(int(begins[1]), begins[2], said))
+        said = sentence._replace(text=words[2] if words else begins[3])
+        number = int(words[1]) if words else 0
+        codes.append(ReturnCode(int(begins[1]), begins[2], said, number))
     elif next_one and codes:
-        codes.append(codes[-1]._replace(sentence=sentence._replace(text=next_one[1])))
+        said, number = sentence._replace(text=next_one[2]), int(next_one[1])
+        codes.append(codes[-1]._replace(sentence=said, number=number))
     return bool(begins or (next_one and codes))
 
 

@@ -39,7 +39,7 @@ def tables(text: str) -> list[Table]:
     ['b', 'c']
     """
     lines = text.split("\n")
-    reader = _Reader()
+    reader = _TableReader()
     reader.feed(
         "\n".join(line if own else "" for line, own in zip(lines, of_tables(lines), strict=True))
     )
@@ -57,7 +57,7 @@ def of_tables(lines: list[str]) -> list[bool]:
     return result
 
 
-class _Reader(HTMLParser):
+class _TableReader(HTMLParser):
     """Collects cells; ``spans`` are the cells that reach down into the next rows, by column."""
 
     def __init__(self) -> None:

@@ -1,0 +1,55 @@
+"""From columns back to the arguments of each call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from opgen.calls import typed
+from opgen.calls.columns import ArrayColumn, Column, TensorColumn, TypedColumn, rows_of
+from opgen.calls.vocabulary import vocabulary
+from opgen.model import AclScalar, Argument, TensorDesc
+
+
+def arguments_of(column: Column, known: dict[tuple[Any, ...], TensorDesc]) -> Sequence[Argument]:
+    """The values of a column as arguments; tensors that are ``known`` are made once."""
+    if isinstance(column, TensorColumn):
+        values = _tensors(column, known)
+    elif isinstance(column, ArrayColumn):
+        values = list(rows_of(column.values, column.length))
+    elif isinstance(column, TypedColumn):
+        names = map(vocabulary().names["dtype"].__getitem__, column.dtype.tolist())
+        pairs = zip(column.values.tolist(), names, strict=True)
+        values = [AclScalar(typed.value_of(v, d), d) for v, d in pairs]
+    else:
+        values = column.values.tolist()
+    for row in np.flatnonzero(column.null).tolist():
+        values[row] = None
+    return values
+
+
+def _tensors(column: TensorColumn, known: dict[tuple[Any, ...], TensorDesc]) -> list[Argument]:
+    names = vocabulary().names
+    facts: list[Iterable[object]] = [
+        rows_of(column.shape, column.rank),
+        map(names["dtype"].__getitem__, column.dtype.tolist()),
+        map(names["format"].__getitem__, column.format.tolist()),
+    ]
+    asked = ~np.isnan(column.limits[:, 0])
+    if asked.any() or not column.plain().all():
+        facts += [
+            _where(column.strided, rows_of(column.strides, column.rank)),
+            column.offset.tolist(),
+            _where(column.storage_rank >= 0, rows_of(column.storage, column.storage_rank)),
+            _where(asked, map(tuple, column.limits.tolist())),
+        ]
+    keys = list(zip(*facts, strict=True))
+    known |= {key: TensorDesc(*key) for key in set(keys) - known.keys()}
+    return [known[key] for key in keys]
+
+
+def _where(there: np.ndarray, values: Iterable[object]) -> Iterator[object]:
+    """The values where they are there, None elsewhere."""
+    return (value if here else None for here, value in zip(there.tolist(), values, strict=True))

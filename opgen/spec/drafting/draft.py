@@ -1,0 +1,232 @@
+"""Reading a page into a draft: cells, then sentences, then codes, each where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from opgen.calls.kinds import KINDS
+from opgen.calls.vocabulary import vocabulary
+from opgen.model import FileError, Problem
+from opgen.spec.drafting import cells
+from opgen.spec.drafting.breaches import breach
+from opgen.spec.drafting.facts import Clause, DraftedParameter, Facts, Key
+from opgen.spec.drafting.patterns import Claim, Reader, grammar, normal
+from opgen.spec.drafting.pending import ATTRIBUTES_IN_WORDS, TELLING, Left, pending
+from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.statements import state
+from opgen.spec.pages.page import Column, Declared, PageParameter, PageText, Sentence
+from opgen.spec.pages.reading import product_of
+
+MAY_CONSTRAIN = re.compile(
+    "必须|需要|需|不能|不支持|不允许|不可|支持|仅|范围|长度|大于|小于|等于|超过|一致|相同|可选|至少|至多"
+)
+"""Words without which a description or a formula's text constrains no call."""
+LISTS: Mapping[Column, Callable[[str], Sequence[object] | None]] = {
+    "dtype": cells.dtypes,
+    "format": cells.formats,
+    "rank": cells.ranks,
+}
+"""Columns of lists -> how a cell is read; the key of a parameter is called as its column."""
+ABOUT = {"dtype": "数据类型", "format": "数据格式", "rank": "维数"}
+"""Column -> what a sentence in it is about, where it does not say so."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A page as facts, with what is left to decide. ``pending``: the rules whose place an undecided
+    sentence may be.
+    """
+
+    api: str
+    products: dict[str, int]
+    facts: Facts
+    pending: frozenset[str]
+
+
+def draft(page: PageText, file: str) -> Draft:
+    """The draft of a page; FileError for parameters of a kind that specs do not have."""
+    facts = Facts(_parameters(page, file))
+    listed = {s.product: s.line for s in page.products if s.supported}
+    products = {key: line for key, line in listed.items() if key in vocabulary().products}
+    for product in listed.keys() - products:
+        facts.todo(listed[product], "a product that specs/tables.yaml does not have")
+    for fault in page.faults:
+        facts.todo(fault.line, fault.text)
+    drafter = _Drafter(page, facts, tuple(products))
+    drafter.cells()
+    drafter.sentences()
+    drafter.codes()
+    return Draft(page.api, products, facts, frozenset(pending(facts, drafter.open)))
+
+
+def kind_of(c_type: str) -> str | None:
+    """The kind of a parameter by its type in the prototype; None where there is none.
+
+    >>> kind_of("const aclTensor*"), kind_of("aclTensor*"), kind_of("const bool"), kind_of("short")
+    ('tensor', 'output', 'bool', None)
+    """
+    types = {kind.c_type: name for name, kind in KINDS.items()}
+    bare = {kind.removeprefix("const "): name for kind, name in types.items()}
+    bare["int"] = bare["int32_t"]
+    return types.get(c_type) or bare.get(c_type.removeprefix("const "))
+
+
+def _parameters(page: PageText, file: str) -> dict[str, DraftedParameter]:
+    kinds = {declared: kind_of(declared.c_type) for declared in page.prototype}
+    lines = {parameter.name: parameter.line for parameter in page.parameters}
+    problems = [
+        Problem(file, declared.line, declared.name, f"no kind of parameter for {declared.c_type}")
+        for declared, kind in kinds.items()
+        if kind is None
+    ]
+    if problems:
+        raise FileError(problems)
+
+    def drafted(declared: Declared) -> DraftedParameter:
+        line = lines.get(declared.name, declared.line)
+        return DraftedParameter(declared.name, kinds[declared] or "", line)
+
+    return {declared.name: drafted(declared) for declared in page.prototype}
+
+
+class _Drafter:
+    """Goes through a page once; what it does not take is left to a person."""
+
+    def __init__(self, page: PageText, facts: Facts, products: tuple[str, ...]) -> None:
+        self.page, self.facts, self.products = page, facts, products
+        self.reader = Reader(facts.parameters)
+        self.open: list[Left] = []
+
+    # cells ----------------------------------------------------------------------------------------
+    def cells(self) -> None:
+        """Lists and marks of the table; what is no list is read as a sentence of its parameter."""
+        said: list[tuple[str, Column, Sentence]] = []
+        for described in self.page.parameters:
+            parameter = self.facts.parameters.get(described.name)
+            if parameter is None:
+                continue
+            self._role(parameter, described.text("role"), described.line)
+            mark = cells.STRIDED.get(described.text("strided"))
+            if parameter.is_tensor and mark is not None:
+                parameter.keys["strided"] = Key(mark, [])
+            for column in LISTS:
+                if not self._listed(parameter, column, described):
+                    said += [
+                        (parameter.name, column, one) for one in described.cells.get(column, ())
+                    ]
+        for name, column, sentence in said:
+            self._sentence(sentence, f"{column} of {name}", name, ABOUT[column])
+        self._copied()
+
+    def _role(self, parameter: DraftedParameter, role: str, line: int) -> None:
+        """The prototype says what is written; a table that says otherwise is told."""
+        written = KINDS[parameter.kind].written
+        if parameter.is_tensor and ("输入" in role, "输出" in role) not in (
+            (not written, written),
+            (False, False),
+        ):
+            self.facts.todo(
+                line, f"the table and the prototype differ on whether '{parameter.name}' is written"
+            )
+
+    def _listed(
+        self, parameter: DraftedParameter, column: Column, described: PageParameter
+    ) -> bool:
+        """Whether a cell is blank or a list, which is the value of a key then."""
+        text, sentences = described.text(column), described.cells.get(column, ())
+        if text in cells.BLANK or (not parameter.is_tensor and (column == "dtype" or text == "1")):
+            return True
+        values = LISTS[column](text) if parameter.is_tensor else None
+        if values is None or any(sentence.products for sentence in sentences):
+            return False
+        return self.facts.set(parameter.name, column, values, sentences[0].line)
+
+    def _copied(self) -> None:
+        """Tensors that share dtypes, formats or ranks with one that has a list have it too."""
+        for name, parameter in self.facts.parameters.items():
+            for rule in self.facts.rules.values():
+                if rule.about[0] == name or rule.about[-1] == name:
+                    other = rule.about[0] if rule.about[-1] == name else rule.about[-1]
+                    known = self.facts.parameters[other].keys.get(rule.attribute)
+                    if known and not rule.when and rule.attribute not in parameter.keys:
+                        parameter.keys[rule.attribute] = Key(known.value, list(rule.at))
+
+    # sentences ------------------------------------------------------------------------------------
+    def sentences(self) -> None:
+        """Usage and descriptions of parameters, then what stands below the table."""
+        for described in self.page.parameters:
+            name = described.name if described.name in self.facts.parameters else ""
+            for column in ("description", "usage"):
+                for sentence in described.cells.get(column, ()):
+                    self._sentence(sentence, f"{column} of {described.name}", name)
+        for where, sentences in (
+            ("note", self.page.notes),
+            ("constraint", self.page.constraints),
+            ("function", self.page.function),
+        ):
+            for sentence in sentences:
+                self._sentence(sentence, where, "")
+
+    def _sentence(self, sentence: Sentence, where: str, own: str, about: str = "") -> None:
+        for text in parts(sentence.text):
+            products, words = self._products(text, sentence.products)
+            if not words or products == ():
+                continue
+            claims, left = self._parts(words, own, about) if products else ((), [words])
+            held = () if products in (self.products, None) else products or ()
+            for claim in claims:
+                if not state(self.facts, Said(claim, sentence.line, held, own)):
+                    left.append(words)
+            if claims or where.startswith(("description", "function")):
+                left = [part for part in left if MAY_CONSTRAIN.search(part)]
+            for part in left:
+                self._undecided(sentence.line, where, part, own)
+                if not where.startswith(("description", "function")):
+                    named = (own,) if own else self.reader.named(part)
+                    self.open.append((part, named, ATTRIBUTES_IN_WORDS))
+
+    def _parts(self, text: str, own: str, about: str) -> tuple[tuple[Claim, ...], list[str]]:
+        """What a sentence says, and what is left of it; ``about``: what the sentences of its column
+        speak of.
+        """
+        if about:
+            text = about + re.sub("^(数据类型|数据格式|shape维度|维度|维数)", "", text)
+        return self.reader.parts(text, "statements", own)
+
+    def _products(self, text: str, markers: tuple[str, ...]) -> tuple[tuple[str, ...] | None, str]:
+        """The products for which a text holds, all where it names none, and the words after their
+        names; None where fence and names differ.
+        """
+        fenced = [grammar().markers.get(marker, marker) for marker in markers]
+        words, named = normal(text), []
+        head, colon, rest = words.partition(":")
+        keys = [product_of(name) for name in head.split("、")]
+        if colon and any(key in vocabulary().products for key in keys):
+            named, words = keys, rest
+        held = [tuple(p for p in self.products if p in some) for some in (fenced, named) if some]
+        if len(held) == 2 and held[0] != held[1]:
+            return None, words
+        return (held[0] if held else self.products), words
+
+    def _undecided(self, line: int, where: str, words: str, own: str = "") -> None:
+        self.facts.todo(line, where, (n for n in self.reader.named(words) if n != own))
+
+    # codes ----------------------------------------------------------------------------------------
+    def codes(self) -> None:
+        """The clauses of each code."""
+        for told in self.page.codes:
+            place = Clause(told.code, told.number, told.sentence.line)
+            for text in parts(told.sentence.text):
+                products, words = self._products(text, told.sentence.products)
+                read = self.reader.read(words, "breaches") if products == self.products else None
+                said = [Said(claim, told.sentence.line) for claim in read or ()]
+                if read is None or not all(breach(self.facts, one, place) for one in said):
+                    self._undecided(told.sentence.line, str(told.code), words)
+                    self.open.append((words, self.reader.named(words), TELLING))
+
+
+def parts(text: str) -> list[str]:
+    """The sentences of a text, without those that are empty."""
+    return [part for part in re.split("[。;；]", text) if part.strip()]

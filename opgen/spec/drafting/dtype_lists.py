@@ -1,0 +1,82 @@
+"""What a page says of dtypes: lists for all products or some, in place of those of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from opgen.spec.drafting.facts import Facts, Key, per_product
+from opgen.spec.drafting.said import Said
+from opgen.spec.pages.reading import product_of
+
+
+def dtypes(facts: Facts, said: Said) -> bool:
+    """A list in place of that of the cell, for all tensors that share dtypes with it where the
+    sentence names none.
+    """
+    listed = list(said.claim.of("dtypes"))
+    subjects = [facts.parameters[name] for name in said.subjects]
+    if subjects and not any(subject.is_tensor for subject in subjects):
+        return True  # what scalars and items of arrays are is in the prototype
+    if subjects and not any(_general(facts, subject.name) for subject in subjects):
+        return _first_dtypes(facts, said, listed)
+
+    def instead(known: list[str]) -> list[str] | None:
+        return listed if set(listed) <= set(known) or set(known) <= set(listed) else None
+
+    return _restrict(facts, said, instead)
+
+
+def _first_dtypes(facts: Facts, said: Said, listed: list[str]) -> bool:
+    """The dtypes of tensors that had none, or had those of other products alone."""
+    for name in said.subjects:
+        known = facts.parameters[name].keys.get("dtype", Key({}, []))
+        more = dict.fromkeys(said.products or ("any",), listed)
+        value = {**per_product(known.value), **more}
+        facts.parameters[name].keys["dtype"] = Key(
+            listed if [*value] == ["any"] else value, [*known.at, said.line]
+        )
+    return facts.tensors(said.subjects)
+
+
+def dtypes_of(facts: Facts, said: Said) -> bool:
+    """Dtypes of which the last is for one product alone."""
+    listed, more = list(said.claim.of("dtypes")), list(said.claim.of("more"))
+    product = product_of(said.claim.of("product")[0])
+    value = {"any": listed, product: [*listed, *more]}
+    return facts.tensors(said.subjects) and all(
+        facts.set(name, "dtype", value, said.line) for name in said.subjects
+    )
+
+
+def no_dtypes(facts: Facts, said: Said) -> bool:
+    """The dtypes of the table without some."""
+    excluded = said.claim.of("dtypes")
+    return _restrict(facts, said, lambda known: [d for d in known if d not in excluded] or None)
+
+
+def _restrict(facts: Facts, said: Said, change: Callable[[list[str]], list[str] | None]) -> bool:
+    names = said.subjects or tuple(
+        p.name for p in facts.of_family("tensor") if _floating(_general(facts, p.name))
+    )
+    general = {name: _general(facts, name) for name in names}
+    changed = {name: change(known) if known else None for name, known in general.items()}
+    if not changed or None in changed.values():
+        return False
+    for name, value in changed.items():
+        known = facts.parameters[name].keys["dtype"]
+        if said.products and value != general[name]:
+            known.value = {**per_product(known.value), **dict.fromkeys(said.products, value)}
+        elif not said.products and known.value != value:
+            return False
+        known.at += [said.line] if said.line not in known.at else []
+    return True
+
+
+def _general(facts: Facts, name: str) -> list[str]:
+    """The dtypes of a tensor for products that no sentence names."""
+    key = facts.parameters[name].keys.get("dtype")
+    return per_product(key.value).get("any", []) if key else []
+
+
+def _floating(dtypes: Iterable[str]) -> bool:
+    return any("FLOAT" in name or name in ("DOUBLE", "COMPLEX64") for name in dtypes)

@@ -1,0 +1,236 @@
+"""Sentences that say one thing in a known form: the patterns of ``patterns.yaml``, and what they
+take of a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+
+from opgen.calls.vocabulary import vocabulary
+from opgen.files import yamlfile
+from opgen.files.forms import listed, table, text, whole
+from opgen.files.records import key, record
+
+Section: TypeAlias = Literal["statements", "breaches"]
+"""Where a sentence stands: among what a page demands, or among what it answers with a code."""
+DTYPE_NAMES = {"FLOAT32": "FLOAT"}
+"""Dtypes that pages call otherwise than calls do."""
+FILE = "patterns.yaml"
+AND = "(?:、|和|与|以及|及|,|/|或者|或|跟)"
+"""What stands between the members of a list."""
+PUNCTUATION = str.maketrans("，：（）；［］【】", ",:();[][]")
+
+
+DEPENDS = re.compile("当|若|如果|时|场景|否则|除|仅|只|但|或|外|其中|可|不同|例如")
+"""Words by which one part of a sentence may limit another."""
+
+
+class Claim(NamedTuple):
+    """What a sentence says: by which family of patterns, and the members of each list in it."""
+
+    says: str
+    lists: Mapping[str, tuple[str, ...]]
+
+    def of(self, name: str) -> tuple[str, ...]:
+        """A list; empty where the sentence has none of this name."""
+        return self.lists.get(name, ())
+
+    def numbers(self, name: str = "numbers") -> tuple[int, ...]:
+        """A list of numbers."""
+        return tuple(map(int, self.of(name)))
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One line of the file; ``says`` is empty for what constrains no call."""
+
+    says: str = key(text("a family"), "")
+    pattern: str = key(text("a regular expression"), "", required=True)
+    example: str = key(text("a sentence"), "", required=True)
+
+
+PATTERNS = listed(record(Pattern, "key of a pattern"), "a list of patterns, each with an example")
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The file: words for attributes, for numbers and for products, and the patterns."""
+
+    words: dict[str, tuple[str, ...]] = key(
+        table(text("an attribute"), listed(text("a word"), "a list of words"), "attributes"), {}
+    )
+    numbers: dict[str, int] = key(table(text("a numeral"), whole("a number"), "numerals"), {})
+    markers: dict[str, str] = key(table(text("a marker"), text("a product"), "markers"), {})
+    statements: tuple[Pattern, ...] = key(PATTERNS, ())
+    breaches: tuple[Pattern, ...] = key(PATTERNS, ())
+    nothing: tuple[Pattern, ...] = key(PATTERNS, ())
+
+
+@cache
+def grammar() -> Grammar:
+    """The patterns as ``patterns.yaml`` has them."""
+    document = yamlfile.read(Path(__file__).with_name(FILE), FILE)
+    read = record(Grammar).whole(document)
+    document.raise_problems()
+    return read
+
+
+def normal(sentence: str) -> str:
+    """A sentence as patterns read it: no blanks, quotes or last stop, and ASCII punctuation.
+
+    >>> normal("参数 `x`，“y”：必须一致。")
+    '参数x,y:必须一致'
+    """
+    return re.sub("[\\s“”\"'`‘’]", "", sentence).translate(PUNCTUATION).rstrip("。.;,")
+
+
+def _bare(text: str) -> str:
+    """A text without what stands in brackets."""
+    return re.sub(r"\([^()]*\)", "", text)
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """A regular expression for one of these words, the longest first."""
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+class Reader:
+    """Reads sentences of a page whose prototype has these names.
+
+    >>> reader = Reader(["x", "dy"])
+    >>> claims = reader.read("数据类型需要与x一致", "statements")
+    >>> [(claim.says, claim.of("names")) for claim in claims]
+    [('same', ('x',))]
+    >>> reader.read("数据类型需要与x大致一致", "statements") is None
+    True
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.name = re.compile(rf"(?<![A-Za-z0-9_])(?:{alternatives(names)})(?![A-Za-z0-9_])")
+        lists = {name: self._list(name, member) for name, member in self._members().items()}
+        self.patterns = {
+            section: [
+                (row.says, re.compile(_filled(row.pattern, lists)))
+                for row in getattr(grammar(), section)
+            ]
+            for section in ("statements", "breaches", "nothing")
+        }
+
+    def read(self, text: str, section: Section, own: str = "") -> tuple[Claim, ...] | None:
+        """What a sentence says, nothing perhaps; None where no pattern is sure. ``own``: the
+        parameter in whose cell it stands.
+        """
+        claims, left = self.parts(text, section, own)
+        return None if left else claims
+
+    def parts(
+        self, text: str, section: Section, own: str = ""
+    ) -> tuple[tuple[Claim, ...], list[str]]:
+        """What a sentence says part by part, and the parts that no pattern takes: all of it where
+        one part may depend on another.
+        """
+        whole = self._whole(text, section)
+        if whole is not None:
+            return whole, []
+        split = re.split(r",(?![^(\[]*[)\]])|且", text)
+        read = {part: self._whole(part, section) for part in split if part}
+        claims = tuple(claim for said in read.values() if said for claim in said)
+        left = [part for part, said in read.items() if said is None]
+        owned = own and all(claim.of("subject") in ((), (own,)) for claim in claims)
+        told = all(claim.of("subject") for claim in claims)
+        apart = len(split) > 1 and (owned or told)
+        if not apart or (left and (section == "breaches" or DEPENDS.search(_bare(text)))):
+            return (), [text]
+        return claims, left
+
+    def named(self, text: str) -> tuple[str, ...]:
+        """The parameters that a sentence names."""
+        return tuple(dict.fromkeys(self.name.findall(text)))
+
+    def _whole(self, text: str, section: Section) -> tuple[Claim, ...] | None:
+        if any(pattern.fullmatch(text) for _, pattern in self.patterns["nothing"]):
+            return ()
+        readings: list[Claim] = []
+        for says, pattern in self.patterns[section]:
+            match = pattern.fullmatch(text)
+            if match is not None:
+                lists = {n: self._split(n, part) for n, part in match.groupdict().items() if part}
+                if lists.get("what2", lists.get("what")) == lists.get("what"):
+                    readings.append(Claim(says, lists))
+        return (readings[0],) if readings and all(r == readings[0] for r in readings) else None
+
+    def _members(self) -> dict[str, str]:
+        """What the members of each list look like."""
+        words = alternatives(word for said in grammar().words.values() for word in said)
+        name = rf"{self.name.pattern}(?:\(非空时\))?"
+        number = rf"-?\d+|{alternatives(grammar().numbers)}"
+        dtypes = alternatives([*vocabulary().names["dtype"], *DTYPE_NAMES])
+        return {
+            "subject": name,
+            "names": name,
+            "what": words,
+            "what2": words,
+            "dtypes": rf"(?:{dtypes})(?![A-Za-z0-9_])",
+            "more": rf"(?:{dtypes})(?![A-Za-z0-9_])",
+            "formats": rf"(?:{alternatives(vocabulary().names['format'])})(?![A-Za-z0-9_])",
+            "numbers": number,
+            "ranks": rf"(?:{number})(?:维?[-~](?:{number}))?",
+            "factors": name,
+            "slots": r"\d+(?:\([^()]*\))",
+            "enum": r"\d+\(\w+\)",
+        }
+
+    def _list(self, name: str, member: str) -> str:
+        between = {"enum": r"\|", "ranks": f"维?{AND}", "factors": r"\*"}.get(name, AND)
+        return rf"(?P<{name}>(?:{member})(?:{between}+(?:{member}))*)"
+
+    def _split(self, name: str, text: str) -> tuple[str, ...]:
+        """The members of a list, each in one spelling."""
+        if name not in self._members():
+            return (str(_number(text)) if name.startswith("number") else text,)
+        members = [match[0] for match in re.finditer(self._members()[name], text)]
+        return tuple(SPELLINGS.get(name, str)(member) for member in members)
+
+
+def _filled(pattern: str, lists: Mapping[str, str]) -> str:
+    """A pattern with what its placeholders stand for."""
+    single = {
+        "number": rf"(?P<number>-?\d+|{alternatives(grammar().numbers)})",
+        "number2": rf"(?P<number2>-?\d+|{alternatives(grammar().numbers)})",
+        "dimension": "(?P<dimension>维度|维数)",
+        "product": f"(?P<product>{alternatives(_product_names())})",
+        "slots_of": "(?P<slots_of>两个|前两个?|中间两个|后两个?)",
+        "axis": "(?P<axis>最后一|倒数第[一二三])",
+    }
+    return re.sub(r"\{(\w+)\}", lambda at: {**lists, **single}.get(at[1], at[0]), pattern)
+
+
+def _product_names() -> list[str]:
+    """What pages call products, without blanks."""
+    products = vocabulary().products.values()
+    return [name.replace(" ", "") for facts in products for name in facts["names"]]
+
+
+def _number(text: str) -> int:
+    return int(grammar().numbers.get(text, text))
+
+
+def _what(text: str) -> str:
+    return next(what for what, said in grammar().words.items() if text in said)
+
+
+SPELLINGS: Mapping[str, Callable[[str], str]] = {
+    "subject": lambda text: text.removesuffix("(非空时)"),
+    "names": lambda text: text.removesuffix("(非空时)"),
+    "what": _what,
+    "what2": _what,
+    "dtypes": lambda text: DTYPE_NAMES.get(text, text),
+    "more": lambda text: DTYPE_NAMES.get(text, text),
+    "numbers": lambda text: str(_number(text)),
+}
+"""List -> the one spelling of a member."""

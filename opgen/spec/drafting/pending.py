@@ -1,0 +1,40 @@
+"""Which rules a sentence that nobody has decided may be about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from opgen.spec.drafting.facts import Facts, rule_ids
+
+Left: TypeAlias = tuple[str, tuple[str, ...], Mapping[str, str]]
+"""A sentence that is left, the parameters that it is about, all where it names none, and the words
+by which it may be about a key."""
+TELLING = {
+    "dtype": "数据类型|dtype|类型",
+    "format": "格式",
+    "rank": "维|shape|dim",
+    "shape": "维|shape|大小|broadcast|size",
+    "empty": "空",
+    "null": "空",
+    "length": "长度|size|大小|维|shape",
+    "": "范围|大于|小于|值|超过|满足",
+}
+"""Key -> words of a clause that may be about it; those of "" for keys that limit a value."""
+ATTRIBUTES_IN_WORDS = {"dtype": "类型|dtype", "format": "格式", "shape": "shape", "empty": "空"}
+"""The same of a statement."""
+
+
+def pending(facts: Facts, left: Iterable[Left]) -> Iterator[str]:
+    """The rules that an undecided sentence may be about: what it says may be another value, the
+    code of a rule without one, or a contradiction.
+    """
+    for rule, (names, key) in rule_ids(facts).items():
+        for words, named, telling in left:
+            if telling is TELLING and rule in facts.places:
+                continue
+            about = names if telling is TELLING else names[:1]
+            telling_words = telling.get(key, telling.get("", "$^"))
+            if (not named or set(named) & set(about)) and re.search(telling_words, words):
+                yield rule

@@ -1,0 +1,29 @@
+"""Claims where they stand."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opgen.spec.drafting.facts import products_term
+from opgen.spec.drafting.patterns import Claim
+
+
+class Said(NamedTuple):
+    """A claim where it stands: its line, the products for which alone it holds, and the parameter
+    in whose cell it is.
+    """
+
+    claim: Claim
+    line: int
+    products: tuple[str, ...] = ()
+    own: str = ""
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """The parameters of which it speaks; none where it names none and stands in no cell."""
+        return self.claim.of("subject") or ((self.own,) if self.own else ())
+
+    @property
+    def when(self) -> str:
+        """The condition under which it holds."""
+        return products_term(self.products) if self.products else ""

@@ -1,0 +1,159 @@
+"""What a page says of values: lengths and items of arrays, limits of numbers, words of enums."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from opgen.calls.kinds import KINDS, NUMERIC
+from opgen.spec.drafting.facts import Facts
+from opgen.spec.drafting.said import Said
+
+LAST_AXES = {"最后一": -1, "倒数第一": -1, "倒数第二": -2, "倒数第三": -3}
+"""How pages count axes from the end."""
+
+
+def length(facts: Facts, said: Said) -> bool:
+    """Lengths of arrays."""
+    return bool(said.subjects) and all(
+        facts.parameters[name].family == "array"
+        and facts.set(name, "length", list(said.claim.numbers()), said.line)
+        for name in said.subjects
+    )
+
+
+def length_and_above(facts: Facts, said: Said) -> bool:
+    """A length, and what all items are above."""
+    return length(facts, said) and above(facts, said)
+
+
+def slots(facts: Facts, said: Said) -> bool:
+    """Lengths with the names of their items, which the page has in brackets."""
+    (name,) = said.subjects if len(said.subjects) == 1 else ("",)
+    if not name or facts.parameters[name].family != "array":
+        return False
+    items: dict[int, list[object]] = {}
+    otherwise: dict[int, dict[str, str]] = {}
+    for part in said.claim.of("slots"):
+        number, inside = part.rstrip(")").split("(", 1)
+        fallback = re.fullmatch(r"数值与(\w+?)的?数值保持一致", inside)
+        if re.fullmatch(r"\w+(?:=\w+)*", inside, re.ASCII):
+            items[int(number)] = [inside.split("=")] if "=" in inside else [inside]
+        elif re.fullmatch(r"\w+(?:,\w+)+", inside, re.ASCII):
+            items[int(number)] = [*inside.split(",")]
+        elif fallback and fallback[1] in facts.parameters:
+            otherwise[int(number)] = {"": fallback[1]}
+        else:
+            return False
+    lengths = [int(part.split("(")[0]) for part in said.claim.of("slots")]
+    fits = all(len(slots) == length for length, slots in items.items())
+    if not items or not fits or not facts.set(name, "length", lengths, said.line):
+        return False
+    last = items[max(items)]
+    for length, other in otherwise.items():
+        slots = last_slots(facts, other[""])
+        if len(slots) != len(last):
+            return False
+        otherwise[length] = dict(zip(map(str, last), slots, strict=True))
+    facts.set(name, "items", items, said.line)
+    return not otherwise or facts.set(name, "otherwise", otherwise, said.line)
+
+
+def bound(key: str, sign: str, beyond: int) -> Callable[[Facts, Said], bool]:
+    """A limit of whole numbers as a key, ``beyond`` the number that the sentence has; of others as
+    a rule.
+    """
+
+    def bound(facts: Facts, said: Said) -> bool:
+        number = said.claim.numbers("number")[0] if said.claim.of("number") else 0
+        return bool(said.subjects) and all(
+            not facts.parameters[name].is_tensor
+            and limit(facts, name, (key, sign, number, beyond), said.line)
+            for name in said.subjects
+        )
+
+    return bound
+
+
+def limit(facts: Facts, name: str, told: tuple[str, str, int, int], line: int) -> str:
+    """The id of the rule that a parameter's value has a limit; empty where it cannot have one."""
+    key, sign, number, beyond = told
+    parameter = facts.parameters[name]
+    term = KINDS[parameter.kind].element.term
+    if parameter.is_tensor or term not in NUMERIC:
+        return ""
+    if term == "int":
+        return f"{name}.{key}" if facts.set(name, key, number + beyond, line) else ""
+    return facts.relate(f"{name} {sign} {number}", line, (name,), key)
+
+
+above = bound("min", ">", 1)
+least = bound("min", ">=", 0)
+
+
+def limits(facts: Facts, said: Said) -> bool:
+    """The least and the greatest of whole numbers."""
+    ends = [*said.claim.numbers("number"), *said.claim.numbers("number2")]
+    return bool(said.subjects) and all(
+        KINDS[facts.parameters[name].kind].element.term in NUMERIC
+        and not facts.parameters[name].is_tensor
+        and facts.set(name, "range", ends, said.line)
+        for name in said.subjects
+    )
+
+
+def enum(facts: Facts, said: Said) -> bool:
+    """Numbers, each with a word."""
+    pairs = [re.fullmatch(r"(\d+)\((\w+)\)", part) for part in said.claim.of("enum")]
+    words = {int(pair[1]): pair[2] for pair in pairs if pair}
+    return bool(said.subjects) and all(
+        facts.parameters[name].family == "scalar" and facts.set(name, "enum", words, said.line)
+        for name in said.subjects
+    )
+
+
+def below_extent(facts: Facts, said: Said) -> bool:
+    """Items of an array that stay below an extent, counted from the last axis."""
+    (array,), (tensor,) = said.subjects or ("",), said.claim.of("names")
+    length = facts.parameters[array].keys.get("length") if array else None
+    if not length or not facts.tensors([tensor]) or not isinstance(length.value, list):
+        return False
+    (axis,), (word,) = said.claim.of("axis"), said.claim.of("slots_of")
+    size = max(length.value)
+    begin = {"两": 0, "前": 0, "中": 2, "后": size - 2}[word[0]]
+    if word[0] == "两" and size != 2 or word[0] == "中" and size != 6:
+        return False
+    for item in (begin, begin + 1):
+        require = f"{array}[{item}] < {tensor}.shape[{LAST_AXES[axis]}]"
+        facts.relate(require, said.line, (array, tensor), f"{item}_below")
+    return True
+
+
+def halves(facts: Facts, said: Said) -> list[str]:
+    """The rules that each item of an array is at most half of that of another; none where their
+    items have no names.
+    """
+    (array,), (other,) = said.subjects or ("",), said.claim.of("names")
+    if not array or "length" not in facts.parameters[array].keys:
+        return []
+    slots, whole = last_slots(facts, array), last_slots(facts, other)
+    if not slots or len(slots) != len(whole):
+        return []
+    pairs = zip(slots, whole, strict=True)
+    return [
+        facts.relate(f"{slot} <= {size} / 2", said.line, (array, other), f"{slot}_half")
+        for slot, size in pairs
+    ]
+
+
+def last_slots(facts: Facts, name: str) -> list[str]:
+    """The names of the items of an array where it is longest."""
+    items = facts.parameters[name].keys.get("items")
+    return items.value[max(items.value)] if items and isinstance(items.value, dict) else []
+
+
+def half(facts: Facts, said: Said) -> bool:
+    """Items from 0 to half of those of another array."""
+    return bool(halves(facts, said)) and all(
+        facts.set(name, "min", 0, said.line) for name in said.subjects
+    )

@@ -1,0 +1,55 @@
+"""Constants of the rule language: numbers, truths and words, in the kind of what they are compared
+with.
+"""
+
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+from math import isfinite
+
+import numpy as np
+
+from opgen.calls import bigint
+from opgen.calls.kinds import REAL
+from opgen.calls.reals import rounded
+from opgen.calls.vocabulary import vocabulary
+from opgen.files.yamlfile import did_you_mean
+from opgen.spec.language import functions
+from opgen.spec.language.functions import Value
+from opgen.spec.language.term import Term, TermError, failure, held
+
+_WORD_KINDS = ("product", "dtype", "format")
+
+
+def constant(node: ast.expr, value: object, like: str) -> Term:
+    """A constant; raises :class:`TermError`. Beside a term of the kind ``like`` a decimal is the
+    number of that type that is nearest, as C has it, and beside any other exact.
+    """
+    text = ast.unparse(node)
+    if isinstance(value, bool):
+        return held(text, "bool", functions.constant(value))
+    if isinstance(value, int):
+        return held(text, "int", functions.constant(value))
+    if isinstance(value, float) and isfinite(value):
+        if like in REAL:
+            return _real(text, value, like)
+        exact = Fraction(repr(value))
+        return held(text, "int", Value(bigint.as_column(exact.numerator), over=exact.denominator))
+    if not isinstance(value, str):
+        raise failure(node, "only numbers, True, False and quoted words")
+    if like == "string":
+        return held(value, like, Value(np.asarray(value)))
+    if like not in _WORD_KINDS:
+        return held(value, "word", functions.constant(0))
+    index = vocabulary().index[like]
+    if value not in index:
+        raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
+    return held(value, like, Value(np.asarray(index[value])))
+
+
+def _real(text: str, value: float, kind: str) -> Term:
+    number = rounded(value, REAL[kind])
+    if not isfinite(number):
+        raise TermError(f"{value} does not fit a {kind}")
+    return held(text, kind, functions.constant(number))

@@ -1,0 +1,428 @@
+"""Drafts say what a page says without doubt, and leave the rest to a person."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from opgen.cli import main
+from opgen.files import yamlfile
+from opgen.files.digests import line_digest
+from opgen.model import FileError
+from opgen.spec import specfile
+from opgen.spec.drafting.draft import draft
+from opgen.spec.drafting.facts import rule_ids, snake
+from opgen.spec.drafting.patterns import Pattern, Reader, Section, grammar, normal
+from opgen.spec.drafting.writing import flow, spec_text
+from opgen.spec.pages.reading import read_page
+
+HEAD = """\
+# aclnnTentBackward
+## 产品支持情况
+- <term>Atlas A2 训练系列产品/Atlas A2 推理系列产品</term>：支持
+- <term>Atlas 训练系列产品</term>：支持
+## 函数原型
+```Cpp
+aclnnStatus aclnnTentBackwardGetWorkspaceSize(
+  const aclTensor    *dy,
+  const aclTensor    *x,
+  const aclIntArray  *size,
+  const aclBoolArray *mask,
+  int64_t             group,
+  aclTensor          *dx,
+  uint64_t           *workspaceSize,
+  aclOpExecutor     **executor)
+```
+## aclnnTentBackwardGetWorkspaceSize
+<table><thead>
+<tr><th>参数名</th><th>输入/输出</th><th>描述</th><th>使用说明</th><th>数据类型</th><th>数据格式</th><th>维度（shape）</th><th>非连续Tensor</th></tr>
+</thead><tbody>
+"""
+TAIL = """\
+</tbody></table>
+<!-- npu="910" id4 -->
+- Atlas 训练系列产品：数据类型不支持BFLOAT16。
+<!-- end id4 -->
+<table>
+<tr><th>返回码</th><th>错误码</th><th>描述</th></tr>
+<tr><td rowspan="2">ACLNN_ERR_PARAM_NULLPTR</td><td rowspan="2">161001</td>
+<td>传入的dy、x、size或mask是空指针。</td></tr>
+<tr><td>mask[0]为True且dx为空指针。</td></tr>
+{codes}
+</table>
+## 约束说明
+{constraints}
+"""
+ROWS = {
+    "dy": "梯度|shape需要与x一致。|FLOAT32、BFLOAT16|ND|2-4|√",
+    "x": "数据|不支持空Tensor。|与dy一致|ND|与dy保持一致|×",
+    "size": "大小|长度为2。|INT64|-|-|-",
+    "mask": "掩码|长度固定为1。|BOOL|-|-|-",
+    "group": "组数|值需要大于0。|INT64|-|-|-",
+    "dx": "可选输出，表示结果|-|FLOAT、BFLOAT16|ND|2-4|√",
+}
+CODES = ("dy、x和dx的数据类型不在支持的范围之内。", "dy和x的shape不一致。", "group小于等于0。")
+
+
+def page_text(rows=None, codes=CODES, constraints="无。") -> str:
+    """A page on which one or the other row, code or constraint is another."""
+    cells = {name: row.split("|") for name, row in {**ROWS, **(rows or {})}.items()}
+    role = {name: "输出" if name == "dx" else "输入" for name in cells}
+    table = "".join(
+        f"<tr><td>{name}</td><td>{role[name]}</td>"
+        + "".join(f"<td>{cell}</td>" for cell in row)
+        + "</tr>\n"
+        for name, row in cells.items()
+    )
+    told = "".join(
+        f"<tr><td>ACLNN_ERR_PARAM_INVALID</td><td>161002</td><td>{code}</td></tr>\n"
+        for code in codes
+    )
+    return HEAD + table + TAIL.format(codes=told, constraints=constraints)
+
+
+def line_of(text: str, words: str) -> int:
+    return text[: text.index(words)].count("\n") + 1
+
+
+@pytest.fixture
+def drafted(tmp_path):
+    """The facts of a page with some rows, codes or constraints of its own."""
+
+    def make(**given):
+        path = tmp_path / "page.md"
+        path.write_text(page_text(**given), encoding="utf-8")
+        return draft(read_page(path), "page.md")
+
+    return make
+
+
+# patterns -----------------------------------------------------------------------------------------
+READER = Reader(["A", "B", "C", "P", "Q", "n"])
+SECTIONS: tuple[Section, ...] = ("statements", "breaches")
+PATTERNS = [(section, row) for section in SECTIONS for row in getattr(grammar(), section)]
+
+
+def names(case: object) -> str:
+    return case.says if isinstance(case, Pattern) else str(case)
+
+
+@pytest.mark.parametrize(("section", "row"), PATTERNS, ids=names)
+def test_a_pattern_takes_its_example_and_says_what_its_family_says(section, row):
+    claims = READER.read(normal(row.example), section)
+    assert claims is not None and [claim.says for claim in claims] == [row.says]
+
+
+@pytest.mark.parametrize("row", grammar().nothing, ids=lambda row: row.example)
+def test_what_constrains_nothing_is_taken_as_nothing(row):
+    assert all(READER.read(normal(row.example), section) == () for section in SECTIONS)
+
+
+@pytest.mark.parametrize(
+    "other", ["当n为1时，{}", "除C之外{}", "{}的两倍", "{}，否则报错", "不要求{}", "{}或者为C"]
+)
+@pytest.mark.parametrize(("section", "row"), PATTERNS, ids=names)
+def test_an_example_in_another_sentence_is_not_taken(section, row, other):
+    assert READER.read(normal(other.format(row.example)), section) is None
+
+
+def test_words_that_look_like_names_are_none():
+    reader = Reader(["out", "r"])
+    assert reader.named("output与outer") == () and reader.named("与out、r一致") == ("out", "r")
+    assert reader.read("shape与output一致", "statements") is None
+
+
+def test_attributes_that_differ_are_not_taken():
+    assert READER.read("shape需要与B的数据类型一致", "statements") is None
+
+
+def test_a_sentence_of_parts_is_read_where_every_part_is():
+    claims = READER.read("数据类型与B一致,不支持空Tensor", "statements", "A")
+    assert claims and [claim.says for claim in claims] == ["same", "no_empty"]
+    assert READER.read("C的shape与B一致,不支持空Tensor", "statements", "A") is None
+
+
+def test_a_part_is_taken_alone_where_nothing_limits_it():
+    claims, left = READER.parts("数据类型与B一致,为大端", "statements", "A")
+    assert [claim.says for claim in claims] == ["same"] and left == ["为大端"]
+    for text in ("数据类型与B一致,除非n为1", "当n为1时,数据类型与B一致", "A、B的shape不一致,n为1"):
+        section = "breaches" if "不一致" in text else "statements"
+        assert READER.parts(text, section, "A") == ((), [text])
+
+
+# facts --------------------------------------------------------------------------------------------
+def test_cells_are_keys_with_their_lines(drafted):
+    facts = drafted().facts
+    line = line_of(page_text(), "<td>dy")
+    keys = {name: key.value for name, key in facts.parameters["dy"].keys.items()}
+    assert keys == {
+        "strided": True,
+        "dtype": {"any": ["FLOAT", "BFLOAT16"], "ascend910": ["FLOAT"]},
+        "format": ["ND"],
+        "rank": [2, 3, 4],
+    }
+    note = line_of(page_text(), "Atlas 训练系列产品：数据")
+    assert facts.parameters["dy"].keys["dtype"].at == [line, note]
+    assert facts.parameters["x"].keys["empty"].value is False
+    assert facts.parameters["x"].keys["strided"].value is False
+    assert facts.parameters["size"].keys["length"].value == [2]
+    assert facts.parameters["group"].keys["min"].value == 1
+
+
+def test_cells_that_point_at_another_parameter_are_rules_and_give_its_list(drafted):
+    facts = drafted().facts
+    assert [facts.rules[name].require for name in ("x_dtype", "x_rank", "dy_shape")] == [
+        "x.dtype == dy.dtype",
+        "x.rank == dy.rank",
+        "dy.shape == x.shape",
+    ]
+    assert facts.parameters["x"].keys["rank"].value == [2, 3, 4]
+    assert facts.parameters["x"].keys["dtype"].value == facts.parameters["dy"].keys["dtype"].value
+
+
+def test_codes_are_the_places_of_what_they_name(drafted):
+    places = drafted().facts.places
+    assert {rule for rule, place in places.items() if place[0] == 161001} == {
+        "dy.null", "x.null", "size.null", "mask.null", "dx.null",
+    }  # fmt: skip
+    lines = [line_of(page_text(), code) for code in CODES]
+    assert places["dx.dtype"] == places["dy.dtype"] == (161002, 0, lines[0])
+    assert places["dy_shape"] == (161002, 0, lines[1])
+    assert places["group.min"] == (161002, 0, lines[2])
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        (
+            "如果传入参数是必选输入，输出或者必选属性，且是空指针。",
+            {"dy", "x", "size", "mask", "dx"},
+        ),
+        ("Tensor为空指针。", {"dy", "x", "dx"}),
+    ],
+)
+def test_a_code_for_all_pointers_or_all_tensors_names_each(tmp_path, code, names):
+    text = page_text({"dx": "结果|-|FLOAT、BFLOAT16|ND|2-4|√"}, (code,))
+    for other in ("传入的dy、x、size或mask是空指针。", "mask[0]为True且dx为空指针。"):
+        text = text.replace(other, "无。")
+    path = tmp_path / "page.md"
+    path.write_text(text, encoding="utf-8")
+    assert set(draft(read_page(path), "page.md").facts.places) == {f"{n}.null" for n in names}
+
+
+def test_a_mask_says_when_an_output_may_be_null(drafted):
+    keys = drafted().facts.parameters["dx"].keys
+    assert (keys["null"].value, keys["mask"].value) == ("not mask[0]", "mask[0]")
+
+
+def test_a_code_joins_tensors_that_no_sentence_joins(drafted):
+    facts = drafted(codes=("dy、x和dx的shape不一致。",)).facts
+    shapes = {name: rule.require for name, rule in facts.rules.items() if rule.attribute == "shape"}
+    assert shapes == {"dy_shape": "dy.shape == x.shape", "dx_shape": "dx.shape == dy.shape"}
+    assert {facts.places[name].code for name in shapes} == {161002}
+
+
+RELATIONS = {
+    "shape需要与x满足broadcast关系。": {"broadcastable(dy.shape, x.shape)"},
+    "元素个数需要等于group*group。": {"dy.numel == group * group"},
+    "数据类型与x一致，且与dx的shape一致。": {"x.dtype == dy.dtype", "dy.shape == dx.shape"},
+}
+
+
+@pytest.mark.parametrize("sentence", RELATIONS)
+def test_sentences_about_several_parameters_are_rules(drafted, sentence):
+    rows = {"dy": f"梯度|{sentence}|FLOAT32、BFLOAT16|ND|2-4|√"}
+    told = {rule.require for rule in drafted(rows=rows).facts.rules.values()}
+    assert told >= RELATIONS[sentence] and drafted(rows=rows).facts.left() == {}
+
+
+def test_items_of_arrays_have_the_names_of_the_page_and_limits_of_each(drafted):
+    rows = {"size": "大小|长度为1(sH=sW)或2(sH, sW)，数值必须大于0。|INT64|-|-|-"}
+    keys = drafted(rows=rows).facts.parameters["size"].keys
+    assert keys["items"].value == {1: [["sH", "sW"]], 2: ["sH", "sW"]}
+    assert (keys["length"].value, keys["min"].value) == ([1, 2], 1)
+    rows = {"size": "大小|长度为2。size的两个数值都需小于x最后一维度的数值。|INT64|-|-|-"}
+    rules = drafted(rows=rows).facts.rules.values()
+    assert {rule.require for rule in rules} >= {"size[0] < x.shape[-1]", "size[1] < x.shape[-1]"}
+
+
+def test_a_clause_about_one_end_of_the_ranks_makes_two_rules(drafted):
+    facts = drafted(codes=("dy的维度大于4。",)).facts
+    assert "rank" not in facts.parameters["dy"].keys
+    ends = {rule.require: facts.places.get(name) for name, rule in facts.rules.items()}
+    assert ends["dy.rank <= 4"] and ends["dy.rank >= 2"] is None
+
+
+def test_a_shape_that_is_not_supported_is_a_rank_that_the_table_does_not_list(drafted):
+    facts = drafted(codes=("dy、x、size和dx的输入shape在支持范围之外。",)).facts
+    placed = {rule for rule, place in facts.places.items() if place.code == 161002}
+    assert placed == {"dy.rank", "x.rank", "dx.rank", "x_rank"}
+
+
+def test_a_code_for_items_beyond_an_extent_is_the_place_of_what_a_statement_says(drafted):
+    rows = {"size": "大小|长度为2。size的两个数值都需小于x最后一维度的数值。|INT64|-|-|-"}
+    code = "size内的数值大于等于x的维度。"
+    placed = drafted(rows=rows, codes=(code,)).facts.places
+    assert {r for r, place in placed.items() if place.code == 161002} == {
+        "size_0_below", "size_1_below",
+    }  # fmt: skip
+    assert len(drafted(codes=(code,)).facts.left()) == 1
+
+
+def test_what_a_note_leaves_open_is_pending(drafted):
+    left = drafted(constraints="- 数据格式有时为NCHW。")
+    assert {"dy.format", "x.format", "dx.format"} <= left.pending
+
+
+def test_the_result_of_a_broadcast_is_a_rule_under_its_code(drafted):
+    facts = drafted(codes=("dx的shape与dy和x的broadcast结果不一致。",)).facts
+    (name,) = [n for n, rule in facts.rules.items() if "broadcast" in rule.require]
+    assert facts.rules[name].require == "dx.shape == broadcast(dy.shape, x.shape)"
+    assert facts.places[name].code == 161002
+
+
+def test_a_dtype_for_one_product_stands_under_it(drafted):
+    a2 = "Atlas A2 训练系列产品/Atlas A2 推理系列产品"
+    rows = {"x": f"数据|数据类型支持FLOAT、DOUBLE(仅{a2}支持)。|-|ND|2-4|√"}
+    assert drafted(rows=rows).facts.parameters["x"].keys["dtype"].value == {
+        "any": ["FLOAT"],
+        "ascend910b": ["FLOAT", "DOUBLE"],
+    }
+
+
+UNSURE = {
+    "a condition": {"rows": {"x": "数据|当group为1时，不支持空Tensor。|FLOAT|ND|2-4|√"}},
+    "another list": {"rows": {"x": "数据|-|FLOAT|ND或别的|2-4|√"}},
+    "a rank in words": {"rows": {"x": "数据|-|FLOAT|ND|与dy相差一维|√"}},
+    "two lengths": {"rows": {"size": "大小|长度为2。长度为3。|INT64|-|-|-"}},
+    "a code that says more": {"codes": ("dy的维度不为4。",)},
+    "a code for one side alone": {"codes": ("group小于0。",)},
+    "a shape of a scalar": {"codes": ("dy和group的shape不一致。",)},
+    "an unknown name": {"constraints": "- dz的shape与x一致。"},
+    "a note on products that differ from its fence": {
+        "constraints": '<!-- npu="910b" id9 -->\n- Atlas 训练系列产品：数据类型不支持FLOAT。\n'
+    },
+}
+
+
+@pytest.mark.parametrize("name", UNSURE)
+def test_what_is_not_sure_is_left_and_no_rule(drafted, name):
+    plain, unsure = drafted().facts, drafted(**UNSURE[name]).facts
+    assert plain.left() == {}
+    assert len(unsure.left()) == 1
+    known = {*rule_ids(plain)}
+    assert {*rule_ids(unsure)} <= known
+
+
+def test_a_rule_whose_place_an_undecided_code_may_be_is_pending(drafted):
+    assert "size.length" in drafted(codes=(*CODES, "size的长度不合适。")).pending
+    assert "size.length" not in drafted().pending
+
+
+def test_a_row_that_the_prototype_lacks_is_left_at_its_line(drafted):
+    rows = {"dz": "别的|-|FLOAT|ND|2|√"}
+    line = line_of(page_text(rows=rows), "<td>dz")
+    assert drafted(rows=rows).facts.left() == {line: "'dz' is not in the prototype"}
+
+
+def test_a_row_of_other_columns_is_left_at_its_line(drafted):
+    rows = {"x": "数据|-|FLOAT|ND|2-4"}
+    left = drafted(rows=rows).facts.left()
+    assert left[line_of(page_text(rows=rows), "<td>x")].startswith("a row of 7 cells")
+
+
+def test_a_kind_that_specs_lack_is_refused_by_name(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(page_text().replace("int64_t  ", "aclThing*"), encoding="utf-8")
+    with pytest.raises(FileError, match=r"page.md:12: group: no kind of parameter for aclThing\*"):
+        draft(read_page(path), "page.md")
+
+
+# the file -----------------------------------------------------------------------------------------
+def test_a_draft_is_a_spec_but_for_what_is_left(tmp_path):
+    path = tmp_path / "aclnnTentBackward.md"
+    path.write_text(page_text(constraints="- group不能是素数。"), encoding="utf-8")
+    text = spec_text(draft(read_page(path), path.name), path.name, path.read_bytes())
+    line = line_of(page_text(constraints="- group不能是素数。"), "素数")
+    with pytest.raises(FileError) as refused:
+        specfile.loads(text, file="tent.yaml")
+    (problem,) = refused.value.problems
+    assert str(problem).endswith(f"todo: lines to decide: {line}; opgen check --todo shows them")
+    spec = specfile.loads(text.split("\ntodo:")[0])
+    assert spec.page and spec.page.lines[line] == line_digest("- group不能是素数。")
+    assert {rule.id for rule in spec.rules if rule.code == 161001} == {
+        "dy.null", "x.null", "size.null", "mask.null", "dx.null",
+    }  # fmt: skip
+    told = line_of(page_text(), CODES[0])
+    assert spec.rule["dy.dtype"].at[0] == told and spec.rule["dy.dtype"].code == 161002
+    assert spec.rule["x.empty"].bucket == "unstated" and not spec.clauses
+    assert spec.listed == {"ascend910b": (3,), "ascend910": (4,)}
+
+
+@pytest.mark.parametrize(
+    "value", [{"null": [], 3: ["NO", "N", "a b"]}, [True, None, -1], "x: y", "数", "product != 'a'"]
+)
+def test_values_read_back_as_they_are(value):
+    assert yamlfile.parse(f"key: {flow(value)}").data == {"key": value}
+
+
+def test_names_are_spelled_as_specs_spell_them():
+    assert snake("UpsampleBilinear2dAABackward") == "upsample_bilinear2d_aa_backward"
+
+
+# the commands -------------------------------------------------------------------------------------
+def test_the_commands_write_a_draft_and_list_what_it_leaves(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("page.md").write_text(page_text(constraints="- group不能是素数。"), encoding="utf-8")
+    run = CliRunner().invoke
+    made = run(main, ["draft", "page.md"])
+    assert (
+        made.exit_code == 0
+        and "specs/tent_backward.yaml: 22 rules, 1 line to decide" in made.stderr
+    )
+    checked = run(main, ["check", "specs/tent_backward.yaml"])
+    assert checked.exit_code == 2 and checked.stderr.count("\n") == 1
+    listed = run(main, ["check", "specs/tent_backward.yaml", "--todo", "--pages", "."])
+    assert "constraint names group\n      - group不能是素数。\n" in listed.stdout
+    assert "1 line to decide" in listed.stdout and listed.exit_code == 0
+    again = run(main, ["draft", "page.md"])
+    assert again.exit_code == 2 and "exists already" in again.stderr
+
+
+# the vendor's pages -------------------------------------------------------------------------------
+PAGES = os.environ.get("OPGEN_PAGES")
+
+
+@pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
+def test_every_page_gives_a_draft_that_reads_but_for_what_is_left():
+    files = [path for path in Path(PAGES or "").rglob("aclnn*") if path.suffix in (".md", ".txt")]
+    kinds = []
+    for path in files:
+        try:
+            drafted = draft(read_page(path), path.name)
+        except FileError as error:
+            kinds += [problem.text for problem in error.problems]
+            continue
+        text = spec_text(drafted, path.name, path.read_bytes())
+        specfile.loads(text.split("\ntodo:")[0])
+    assert all(text.startswith("no kind of parameter for") for text in kinds)
+
+
+@pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
+def test_no_sentence_of_the_pages_is_taken_by_two_patterns_that_differ():
+    for path in Path(PAGES or "").rglob("aclnn*.md"):
+        page = read_page(path)
+        reader = Reader([declared.name for declared in page.prototype])
+        usage = [s for p in page.parameters for c in p.cells.values() for s in c]
+        codes = [code.sentence for code in page.codes]
+        for section, sentences in (
+            ("statements", [*usage, *page.notes, *page.constraints]),
+            ("breaches", codes),
+        ):
+            for sentence in sentences:
+                for part in normal(sentence.text).split("。"):
+                    taken = {says for says, p in reader.patterns[section] if p.fullmatch(part)}
+                    assert len(taken) < 2, (path.name, sentence.line, taken)
