@@ -29,6 +29,17 @@ def by_parts(function: Callable[..., Array], *values: Array) -> Array:
     return whole
 
 
+def turned(array: Array, axes: Sequence[int] | None) -> Array:
+    """(B, ...) with the axes behind the first in another order; as it is without ``axes``.
+
+    >>> turned(np.zeros((2, 3, 4, 5)), (1, 2, 0)).shape
+    (2, 4, 5, 3)
+    """
+    if axes is None:
+        return array
+    return np.ascontiguousarray(array.transpose(0, *[axis + 1 for axis in axes]))
+
+
 def joined(arrays: Sequence[Array]) -> Array:
     """The elements of arrays of one dtype, flat, one after the other; not to be written to. A
     single one is not copied.

@@ -23,13 +23,13 @@ UP = 1.0 + 2.0**-40
 @dataclass(frozen=True, slots=True)
 class _Sum:
     """What is known of a device's value: within ``radius`` of ``centre``, or flushed to zero, or
-    beyond all bounds.
+    beyond all bounds where it is not ``bounded``.
     """
 
     centre: Array
     radius: Array
     vanishes: Array
-    unbounded: Array
+    bounded: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +49,33 @@ class Chain:
         scale, own, grown, flush, exact, ours, unflushed = numbers
         magnitude = magnitude * scale  # itself a float64 sum
         flush = np.where(magnitude > unflushed, flush, 0.0)
-        radius = np.where(magnitude <= exact, 0.0, grown * magnitude)
-        error = np.where(magnitude <= ours, 0.0, own * magnitude)
-        unbounded = ~(
-            magnitude * (1.0 + grown) * UP + flush < self.sum.max
-        )  # also where the magnitude is Inf or NaN
-        radius = (radius + error + flush + share) * UP
-        return _Sum(golden, radius, np.zeros(golden.shape, dtype=bool), unbounded)
+        largest = magnitude * (1.0 + grown)
+        largest *= UP
+        largest += flush
+        bounded = largest < self.sum.max  # not where the magnitude is Inf or NaN
+        radius = np.where(magnitude <= exact, 0.0, magnitude * grown)
+        known = magnitude <= ours
+        if not known.all():
+            radius += np.where(known, 0.0, magnitude * own)
+        radius += flush
+        radius += share
+        radius *= UP
+        return _Sum(golden, radius, np.zeros((), dtype=bool), bounded)
 
     def bound(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
         state = self._summed(golden, magnitude, share, numbers)
         for form in self.written:
             state = _rounded_to(form, state)
         kept = rounded(golden, self.kept)
-        total = (state.radius + np.abs(state.centre - kept)) * UP
-        total = np.where(state.vanishes, np.maximum(total, np.abs(kept)), total)
-        total = np.where(state.unbounded | np.isnan(total), np.inf, total)
-        total = np.where(np.isfinite(golden), total, 0.0)
+        total = np.abs(state.centre - kept)
+        total += state.radius
+        total *= UP
+        if state.vanishes.any():
+            total = np.where(state.vanishes, np.maximum(total, np.abs(kept)), total)
+        bounded = state.bounded & (total < np.inf)  # not where the golden is Inf or NaN
+        if not bounded.all():
+            total = np.where(bounded, total, np.inf)
+            total = np.where(np.isfinite(golden), total, 0.0)
         return _up(total)
 
     def certain_overflow(
@@ -92,7 +102,8 @@ def _up(values: Array) -> Array:
 def chain_of(output: str, accumulator: str | None, through: str | None) -> Chain:
     """The chain of an output; formats that round nothing away are left out of ``written``."""
     part = DTYPES[output].part.name
-    start = previous = FORMATS[accumulator or ("DOUBLE" if part == "DOUBLE" else "FLOAT")]
+    double = part == "DOUBLE" and through != "FLOAT"
+    start = previous = FORMATS[accumulator or ("DOUBLE" if double else "FLOAT")]
     written = []
     for form in [FORMATS[name] for name in (through, part) if name is not None]:
         if form.digits < previous.digits or form.low > previous.low or form.high < previous.high:
@@ -117,5 +128,5 @@ def _rounded_to(form: Format, state: _Sum) -> _Sum:
     vanishes = state.vanishes | (
         size < np.where(exact, form.min_normal, (form.min_normal + state.radius) * UP)
     )
-    unbounded = state.unbounded | (largest >= form.max + form.half_ulp_at_max)
-    return _Sum(centre, radius, vanishes, unbounded)
+    bounded = state.bounded & ~(largest >= form.max + form.half_ulp_at_max)
+    return _Sum(centre, radius, vanishes, bounded)

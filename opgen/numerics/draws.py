@@ -15,17 +15,19 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.numerics.arrays import Array
-from opgen.numerics.formats import format_of
-from opgen.numerics.rounding import rounded
-from opgen.numerics.slot import Slot, grid
+from opgen.numerics.formats import DTYPES, format_of
+from opgen.numerics.input_tensor import InputTensor, grid
+from opgen.numerics.rounding import rounded, ulp
 
-Values: TypeAlias = Callable[[Array, Array, Slot], Array]
-"""(lanes (lanes, B, count) and one choice (B,), both uint64, slot) -> float64 (B, count)."""
+Values: TypeAlias = Callable[[Array, Array, InputTensor], Array]
+"""(lanes (lanes, B, count) and one choice (B,), both uint64, tensor) -> float64 (B, count)."""
 
 _EXACT_SUM = {"FLOAT16": 2**15, "DOUBLE": 2**52}  # largest |sum| of integers; 2**24 elsewhere
 # a scale is 2**-2 ... 2**2; up to 1 where FLOAT16 takes part, since the cube of a larger one would
 # leave its range
 _SCALE = 2
+_ARGUMENTS = (-12, -8, -6, -4, -3, -2, -2, -1, -1, 0, 0, 1, 1, 2, 3, 5)
+"""Exponents of the arguments of functions, one in sixteen each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +35,26 @@ class Draw:
     """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are
     multiples of.
 
-    Tensors whose slots have the same ``key`` are drawn alike, each value from its own lanes alone,
+    Tensors of the same ``key`` are drawn alike, each value from its own lanes alone,
     whatever the shape; without a key, values depend on where they stand. ``sparse``: few of them
     say anything, at places that a kernel may restrict; ``planted``: because they are or become Inf
-    or NaN.
+    or NaN. ``steps``: values are those of :func:`from_steps`, so three numbers say how to draw
+    them.
     """
 
     lanes: int
     values: Values
-    quantum: Callable[[Slot], float] | None = None
-    key: Callable[[Slot], tuple[object, ...]] | None = lambda slot: (
-        slot.dtype,
-        slot.compute,
-        slot.bits,
-        slot.range,
-        slot.scale,
+    quantum: Callable[[InputTensor], float] | None = None
+    key: Callable[[InputTensor], tuple[object, ...]] | None = lambda tensor: (
+        tensor.dtype,
+        tensor.compute,
+        tensor.bits,
+        tensor.range,
+        tensor.scale,
     )
     sparse: bool = False
     planted: bool = False
+    steps: Callable[[InputTensor], tuple[int, int, int]] | None = None
 
 
 def _between(lane: Array, low: int, high: int) -> Array:
@@ -77,36 +81,48 @@ def _scaled(whole: Array, exponent: int) -> Array:
     return values
 
 
-def _grid(lanes: Array, choice: Array, slot: Slot) -> Array:
-    low, high, exponent = grid(slot)
-    return _scaled(_nonzero(lanes[0], low, high), exponent)
+def from_steps(lane: Array, low: int, high: int, exponent: int) -> Array:
+    """Random words below 2**32 -> ``step * 2**exponent`` for a step low..high, both included, that
+    is not 0. The words are overwritten.
 
-
-def _small(slot: Slot) -> tuple[int, int]:
-    """The least and the largest of the integers whose sums are exact; no integer lies between where
-    the slot's range holds none.
+    >>> from_steps(np.array([0, 2**31, 2**32 - 1], dtype=np.uint64), -1, 1, 3).tolist()
+    [-8.0, 8.0, 8.0]
     """
-    total = min(_EXACT_SUM.get(format_of(name).name, 2**24) for name in (slot.dtype, slot.compute))
-    most = min(2**slot.bits, 255)
-    while most > 1 and max(slot.depth, 1) * most**slot.factors > total:
+    return _scaled(_nonzero(lane, low, high), exponent)
+
+
+def _grid(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
+    return from_steps(lanes[0], *grid(tensor))
+
+
+def _small(tensor: InputTensor) -> tuple[int, int]:
+    """The least and the largest of the integers whose sums are exact; no integer lies between where
+    the tensor's range holds none.
+    """
+    total = min(
+        _EXACT_SUM.get(format_of(name).name, 2**24) for name in (tensor.dtype, tensor.compute)
+    )
+    most = min(2**tensor.bits, 255)
+    while most > 1 and max(tensor.depth, 1) * most**tensor.factors > total:
         most -= 1
-    low, high = slot.range or (-most, most)
+    low, high = tensor.range or (-most, most)
     return ceil(max(low, -most)), floor(min(high, most))
 
 
-def _integers(lanes: Array, choice: Array, slot: Slot) -> Array:
-    low, high = _small(slot)
-    if low > high:
-        return _grid(lanes, choice, slot)
-    return _nonzero(lanes[0], low, high).astype(np.float64)
+def _integer_steps(tensor: InputTensor) -> tuple[int, int, int]:
+    low, high = _small(tensor)
+    return (low, high, 0) if low <= high else grid(tensor)
 
 
-def _integer_quantum(slot: Slot) -> float:
-    low, high = _small(slot)
-    return 1.0 if low <= high else _step(slot)
+def _integers(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
+    return from_steps(lanes[0], *_integer_steps(tensor))
 
 
-def _normal(lanes: Array, choice: Array, slot: Slot) -> Array:
+def _integer_quantum(tensor: InputTensor) -> float:
+    return 2.0 ** _integer_steps(tensor)[2]
+
+
+def _normal(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     """Twelve uniform halves of six lanes have variance 1 and reach 6; the seventh lane fills the
     digits below.
     """
@@ -119,17 +135,17 @@ def _normal(lanes: Array, choice: Array, slot: Slot) -> Array:
     total <<= 16
     total += lanes[6].view(np.int64) >> 16
     values = _scaled(total, -32)
-    if slot.range is not None:
-        largest = min(format_of(slot.dtype).max, format_of(slot.compute).max)
-        low, high = (min(max(end, -largest), largest) for end in slot.range)
+    if tensor.range is not None:
+        largest = min(format_of(tensor.dtype).max, format_of(tensor.compute).max)
+        low, high = (min(max(end, -largest), largest) for end in tensor.range)
         values = np.clip(values * ((high - low) / 8) + (high + low) / 2, low, high)
-    return rounded(values, slot.dtype)
+    return rounded(values, tensor.dtype)
 
 
-def _wide(lanes: Array, choice: Array, slot: Slot) -> Array:
+def _wide(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     """Full significands at 32 exponents around 1; at 11 up to 1 where FLOAT16 takes part."""
-    low, high = (-10, 0) if "FLOAT16" in (slot.dtype, slot.compute) else (-16, 15)
-    digits = min(format_of(slot.dtype).digits, 30)
+    low, high = (-10, 0) if "FLOAT16" in (tensor.dtype, tensor.compute) else (-16, 15)
+    digits = min(format_of(tensor.dtype).digits, 30)
     whole = _between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
     exponents = _between(lanes[1] >> np.uint64(1) << np.uint64(1), low, high) - (digits - 1)
     negative = (lanes[1] & np.uint64(1)).astype(bool)
@@ -138,80 +154,82 @@ def _wide(lanes: Array, choice: Array, slot: Slot) -> Array:
     )
 
 
-def _near_one(lanes: Array, choice: Array, slot: Slot) -> Array:
-    top = 2**slot.bits
-    return _scaled(top - _between(lanes[0], 0, isqrt(top)), -slot.bits)
+def _near_one(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
+    top = 2**tensor.bits
+    return _scaled(top - _between(lanes[0], 0, isqrt(top)), -tensor.bits)
 
 
-def _alternating(lanes: Array, choice: Array, slot: Slot) -> Array:
+def _alternating(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     """The sign of a checkerboard over all axes: neighbours along any of them cancel."""
-    parity = np.zeros(slot.shape, dtype=np.int64)
-    for axis, extent in enumerate(slot.shape):
-        parity += np.arange(extent).reshape(-1, *(1,) * (len(slot.shape) - axis - 1))
-    signs = np.repeat((1 - 2 * (parity & 1)).reshape(-1), slot.parts)
-    return _near_one(lanes, choice, slot) * signs
+    parity = np.zeros(tensor.shape, dtype=np.int64)
+    for axis, extent in enumerate(tensor.shape):
+        parity += np.arange(extent).reshape(-1, *(1,) * (len(tensor.shape) - axis - 1))
+    signs = np.repeat((1 - 2 * (parity & 1)).reshape(-1), tensor.parts)
+    return _near_one(lanes, choice, tensor) * signs
 
 
-def _subnormal_quantum(slot: Slot) -> float:
-    return max(format_of(slot.dtype).min_subnormal, format_of(slot.compute).min_subnormal)
+def _subnormal_quantum(tensor: InputTensor) -> float:
+    return max(format_of(tensor.dtype).min_subnormal, format_of(tensor.compute).min_subnormal)
 
 
-def _subnormals(lanes: Array, choice: Array, slot: Slot) -> Array:
+def _subnormals(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     """Below the smallest normal of the narrower range of storage and compute dtype."""
     narrower = min(
-        format_of(slot.dtype), format_of(slot.compute), key=lambda form: (-form.low, form.digits)
+        format_of(tensor.dtype),
+        format_of(tensor.compute),
+        key=lambda form: (-form.low, form.digits),
     )
-    most = 2 ** min(narrower.digits - 1, slot.bits) - 1
-    return _nonzero(lanes[0], -most, most).astype(np.float64) * _subnormal_quantum(slot)
+    most = 2 ** min(narrower.digits - 1, tensor.bits) - 1
+    return _nonzero(lanes[0], -most, most).astype(np.float64) * _subnormal_quantum(tensor)
 
 
-def _exponents(slot: Slot) -> range:
+def _exponents(tensor: InputTensor) -> range:
     """Of the powers of two that a scale may be; none where its range holds no power of two."""
-    if slot.range is None:
-        return range(-_SCALE, (0 if "FLOAT16" in (slot.dtype, slot.compute) else _SCALE) + 1)
-    low, high = slot.range
-    form = min(format_of(slot.dtype), format_of(slot.compute), key=lambda form: form.max)
+    if tensor.range is None:
+        return range(-_SCALE, (0 if "FLOAT16" in (tensor.dtype, tensor.compute) else _SCALE) + 1)
+    low, high = tensor.range
+    form = min(format_of(tensor.dtype), format_of(tensor.compute), key=lambda form: form.max)
     top = frexp(min(high, form.max))[1] - 1 if high > 0 else form.low - 1
     significand, exponent = frexp(low)
     bottom = exponent - (significand == 0.5) if low > 0 else top - 2 * _SCALE
     return range(max(bottom, form.low), top + 1)
 
 
-def _powers(lanes: Array, choice: Array, slot: Slot) -> Array:
-    exponents = _exponents(slot)
+def _powers(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
+    exponents = _exponents(tensor)
     if not exponents:
-        return _grid(lanes, choice, slot)
+        return _grid(lanes, choice, tensor)
     return np.ldexp(1.0, _between(lanes[0], exponents[0], exponents[-1]).astype(np.int32))
 
 
-def _power_quantum(slot: Slot) -> float:
-    exponents = _exponents(slot)
-    return 2.0 ** exponents[0] if exponents else _step(slot)
+def _power_quantum(tensor: InputTensor) -> float:
+    exponents = _exponents(tensor)
+    return 2.0 ** exponents[0] if exponents else _step(tensor)
 
 
 def _fixed(value: int) -> Values:
     """All alike."""
-    return lambda lanes, choice, slot: np.full(lanes.shape[1:], float(value))
+    return lambda lanes, choice, tensor: np.full(lanes.shape[1:], float(value))
 
 
-def _one_hot(lanes: Array, choice: Array, slot: Slot) -> Array:
-    values = np.zeros((len(choice), slot.count))
-    if slot.count:
-        parts = slot.parts
+def _one_hot(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
+    values = np.zeros((len(choice), tensor.count))
+    if tensor.count:
+        parts = tensor.parts
         places = (
-            slot.places
-            if slot.places is not None and len(slot.places)
-            else np.arange(slot.count // parts)
+            tensor.places
+            if tensor.places is not None and len(tensor.places)
+            else np.arange(tensor.count // parts)
         )
         which, part = np.divmod((choice % np.uint64(len(places) * parts)).astype(np.int64), parts)
         values[np.arange(len(choice)), places[which] * parts + part] = 1.0
     return values
 
 
-def _planted(lanes: Array, choice: Array, slot: Slot, kinds: tuple[float, ...]) -> Array:
+def _planted(lanes: Array, choice: Array, tensor: InputTensor, kinds: tuple[float, ...]) -> Array:
     """Grid data with up to ``len(kinds)`` foreign values, each at a candidate place of its own."""
-    values = _grid(lanes, choice, slot)
-    places = slot.candidates() * slot.parts
+    values = _grid(lanes, choice, tensor)
+    places = tensor.candidates() * tensor.parts
     number = min(len(kinds), len(places))
     rows = np.arange(len(choice))
     for k in range(number):
@@ -223,29 +241,71 @@ def _planted(lanes: Array, choice: Array, slot: Slot, kinds: tuple[float, ...]) 
     return values
 
 
+def _argument(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
+    """All digits, where functions bend and where they no longer do; one in four at a threshold of
+    the operator, or just below or above it.
+    """
+    if tensor.range is not None:
+        return _grid(lanes, choice, tensor)
+    digits = format_of(tensor.dtype).digits
+    whole = _between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
+    exponents = np.array(_ARGUMENTS, dtype=np.int32)[lanes[1] & np.uint64(15)] - (digits - 1)
+    negative = (lanes[1] >> np.uint64(4) & np.uint64(1)).astype(bool)
+    values: Array = np.ldexp(np.where(negative, -whole, whole).astype(np.float64), exponents)
+    if not tensor.thresholds:
+        return values
+    form, centres = format_of(tensor.dtype), rounded(np.array(tensor.thresholds), tensor.dtype)
+    steps = np.maximum(ulp(centres, form.name), form.min_normal)
+    near = np.concatenate([centres - steps, centres, centres + steps])
+    near = near[np.isfinite(near)]
+    if not len(near):
+        return values
+    chosen: Array = near[(lanes[1] >> np.uint64(7)) % np.uint64(len(near))]
+    return np.where(lanes[1] >> np.uint64(5) & np.uint64(3), values, chosen)
+
+
 _nonfinite = partial(_planted, kinds=(np.inf, -np.inf, np.nan))
 _overflow = partial(_planted, kinds=(65536.0, -65536.0, 2.0**17 * 1.5))
 
 
-def _step(slot: Slot) -> float:
-    return 2.0 ** grid(slot)[2]
+def _step(tensor: InputTensor) -> float:
+    return 2.0 ** grid(tensor)[2]
 
 
-GRID = Draw(1, _grid, _step)
+def _indices(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
+    """Whole numbers from the first of the tensor's range to the last; one in four is one of these
+    two, so that both occur, and several times.
+    """
+    low, high = tensor.range or DTYPES[tensor.dtype].limits
+    first, last = ceil(low), min(floor(high), ceil(low) + 2**32 - 1)
+    drawn = _between(lanes[0].copy(), first, last)
+    way = lanes[1] >> np.uint64(29)
+    drawn[way == 0], drawn[way == 1] = first, last
+    return drawn.astype(np.float64)
+
+
+GRID = Draw(1, _grid, _step, steps=grid)
 INTEGERS = Draw(
     1,
     _integers,
     _integer_quantum,
-    lambda slot: (slot.dtype, slot.compute, slot.depth, slot.factors, slot.range),
+    lambda tensor: (tensor.dtype, tensor.compute, tensor.depth, tensor.factors, tensor.range),
+    steps=_integer_steps,
 )
 NORMAL = Draw(7, _normal)
 WIDE = Draw(2, _wide)
-ALTERNATING = Draw(1, _alternating, lambda slot: 2.0**-slot.bits, None)
-NEAR_ONE = Draw(1, _near_one, lambda slot: 2.0**-slot.bits)
+ALTERNATING = Draw(1, _alternating, lambda tensor: 2.0**-tensor.bits, None)
+NEAR_ONE = Draw(1, _near_one, lambda tensor: 2.0**-tensor.bits)
 SUBNORMALS = Draw(1, _subnormals, _subnormal_quantum)
-ZEROS = Draw(0, _fixed(0), lambda slot: 1.0)
-ONES = Draw(0, _fixed(1), lambda slot: 1.0)
-ONE_HOT = Draw(0, _one_hot, lambda slot: 1.0, None, sparse=True)
+ZEROS = Draw(0, _fixed(0), lambda tensor: 1.0)
+ONES = Draw(0, _fixed(1), lambda tensor: 1.0)
+ONE_HOT = Draw(0, _one_hot, lambda tensor: 1.0, None, sparse=True)
 NONFINITE = Draw(1, _nonfinite, _step, None, sparse=True, planted=True)
 OVERFLOW = Draw(1, _overflow, _step, None, sparse=True, planted=True)
+ARGUMENT = Draw(
+    2,
+    _argument,
+    key=lambda tensor: (tensor.dtype, tensor.compute, tensor.bits, tensor.range, tensor.thresholds),
+)
 POWERS = Draw(1, _powers, _power_quantum)
+INDICES = Draw(2, _indices, lambda tensor: 1.0, lambda tensor: (tensor.dtype, tensor.range))

@@ -16,11 +16,11 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.numerics.arrays import Array, blocks
-from opgen.numerics.draws import Draw
+from opgen.numerics.draws import Draw, from_steps
 from opgen.numerics.formats import DTYPES
+from opgen.numerics.input_tensor import InputTensor
 from opgen.numerics.recipes import RECIPES
-from opgen.numerics.rounding import is_tie, ulp
-from opgen.numerics.slot import Slot
+from opgen.numerics.rounding import is_tie, stored, ulp
 from opgen.numerics.splitmix import STEP, hashed
 
 VERSION = 1
@@ -109,44 +109,66 @@ class Streams:
         ]
 
 
-def draw(recipe: str, known: Array, slot: Slot) -> Array:
-    """Fill one tensor of every case of a batch, by their :func:`keys`: (B, *slot.shape), float64,
+def starts(known: Array, name: str) -> Array:
+    """(cases,) uint64: where the streams of a tensor begin, by the keys of its cases."""
+    return hashed(np.bitwise_xor(known, np.uint64(_key_of_tensor(name))))
+
+
+def drawn_again(start: int, steps: tuple[int, int, int], count: int, dtype: str) -> Array:
+    """(count,) a contiguous tensor as stored, from where its stream begins and its steps
+    (:attr:`opgen.numerics.draws.Draw.steps`); what :func:`draw` drew, in blocks.
+    """
+    numbers = DTYPES[dtype]
+    values = np.empty(count, dtype=numbers.numpy)
+    reals = values.view(DTYPES[numbers.part.name].numpy)
+    for piece in blocks(len(reals)):
+        counters = np.arange(piece.start + 1, piece.stop + 1, dtype=np.uint64)
+        counters *= _STEP
+        counters += np.uint64(start)
+        drawn = hashed(counters)
+        drawn >>= _HALF
+        reals[piece] = stored(from_steps(drawn, *steps), numbers.part.name)
+    return values
+
+
+def draw(recipe: str, known: Array, tensor: InputTensor) -> Array:
+    """Fill one tensor of every case of a batch, by their :func:`keys`: (B, *tensor.shape), float64,
     or complex128 for complex dtypes.
 
     Values are exact in the storage dtype; those of grid recipes in the compute dtype too. No case
     depends on which others share its batch. Under HFLOAT32 no value is a tie of the rounding, on
     which public sources disagree.
     """
-    way, shape = RECIPES[recipe].draw(slot.role), (len(known), *slot.shape)
-    tensor = (known, slot.tensor, slot.count)
+    way, shape = RECIPES[recipe].draw(tensor.role), (len(known), *tensor.shape)
+    stream = (known, tensor.name, tensor.count)
     if way.key is not None:
-        return draw_alike(recipe, slot, [tensor]).reshape(shape)
-    streams = Streams([tensor], way.lanes)
+        return draw_alike(recipe, tensor, [stream]).reshape(shape)
+    streams = Streams([stream], way.lanes)
     lanes = np.empty(
         (way.lanes, streams.total), dtype=np.uint32
     )  # which is half of what pieces come in
     for piece in blocks(streams.total):
         lanes[:, piece] = streams.lanes(piece)
-    values = way.values(lanes.reshape(way.lanes, len(known), slot.count), streams.choices, slot)
-    return _finished(values, way, slot).view(DTYPES[slot.dtype].wide).reshape(shape)
+    values = way.values(lanes.reshape(way.lanes, len(known), tensor.count), streams.choices, tensor)
+    return _finished(values, way, tensor).view(DTYPES[tensor.dtype].wide).reshape(shape)
 
 
-def draw_alike(recipe: str, slot: Slot, tensors: Collection[Tensor]) -> Array:
-    """Fill tensors whose slots have the key of ``slot``: flat, one after the other."""
-    way = RECIPES[recipe].draw(slot.role)
+def draw_alike(recipe: str, tensor: InputTensor, tensors: Collection[Tensor]) -> Array:
+    """Fill tensors that have the key of ``tensor``: flat, one after the other."""
+    way = RECIPES[recipe].draw(tensor.role)
     streams = Streams(tensors, way.lanes)
     nothing, values = np.zeros(1, dtype=np.uint64), np.empty(streams.total)
     for piece in blocks(len(values)):
         values[piece] = _finished(
-            way.values(streams.lanes(piece)[:, None], nothing, slot), way, slot
+            way.values(streams.lanes(piece)[:, None], nothing, tensor), way, tensor
         )
-    return values.view(DTYPES[slot.dtype].wide)
+    return values.view(DTYPES[tensor.dtype].wide)
 
 
-def _finished(values: Array, way: Draw, slot: Slot) -> Array:
-    if slot.compute == "HFLOAT32" and way.quantum is None:
+def _finished(values: Array, way: Draw, tensor: InputTensor) -> Array:
+    if tensor.compute == "HFLOAT32" and way.quantum is None:
         ties = is_tie(values) | is_tie(values, mantissa=10)
         values = np.where(
-            ties, values - np.copysign(ulp(values, DTYPES[slot.dtype].part.name), values), values
+            ties, values - np.copysign(ulp(values, DTYPES[tensor.dtype].part.name), values), values
         )
     return values

@@ -1,4 +1,6 @@
-"""The floating-point formats of the vendor, and the dtypes that hold data in them."""
+"""The floating-point formats of the vendor, and the dtypes that hold data: numbers of these
+formats, and whole numbers.
+"""
 
 from __future__ import annotations
 
@@ -62,10 +64,10 @@ _REAL, _COMPLEX = np.dtype(np.float64), np.dtype(np.complex128)
 @dataclass(frozen=True, slots=True)
 class Dtype:
     """A vendor dtype that can hold data. ``part`` is the format of a value, or of each part of a
-    complex one.
+    complex one; whole numbers are drawn and computed with as DOUBLE.
 
     ``golden`` is the dtype that goldens of an output are kept in, one precision wider where there
-    is one.
+    is one. Whole numbers are data of inputs alone, and have none.
     """
 
     name: str
@@ -73,6 +75,21 @@ class Dtype:
     part: Format
     golden: str
     complex: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds whole numbers, or true and false."""
+        return self.numpy.kind in "iub"
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The lowest and the highest of the whole numbers that it and DOUBLE hold without gaps."""
+        if self.numpy.kind == "b":
+            return 0, 1
+        exact = 1 << self.part.digits
+        held = np.iinfo(self.numpy) if self.whole else None
+        low, high = (-exact, exact) if held is None else (int(held.min), int(held.max))
+        return max(low, -exact), min(high, exact)
 
     @property
     def bound(self) -> str:
@@ -87,7 +104,7 @@ class Dtype:
         return _COMPLEX if self.complex else _REAL
 
 
-DTYPES: Mapping[str, Dtype] = MappingProxyType(
+FLOATING: Mapping[str, Dtype] = MappingProxyType(
     {
         "FLOAT16": Dtype("FLOAT16", np.dtype(np.float16), FORMATS["FLOAT16"], "FLOAT"),
         "BFLOAT16": Dtype("BFLOAT16", np.dtype(ml_dtypes.bfloat16), FORMATS["BFLOAT16"], "FLOAT"),
@@ -101,6 +118,15 @@ DTYPES: Mapping[str, Dtype] = MappingProxyType(
         ),
     }
 )
+"""The dtypes of floating-point and complex numbers."""
+_WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL")
+DTYPES: Mapping[str, Dtype] = MappingProxyType(
+    {
+        **FLOATING,
+        **{name: Dtype(name, np.dtype(name.lower()), FORMATS["DOUBLE"], "") for name in _WHOLE},
+    }
+)
+"""All dtypes that hold data."""
 
 
 def format_of(dtype: str) -> Format:

@@ -1,9 +1,9 @@
 """Inputs that a device may read in two ways: what its outputs differ by at most.
 
 It may flush subnormals to zero, and may round or leave what a page allows to be rounded. With any
-subset of the elements read the other way no output moves by more than its sums of absolute terms
-are apart, since it is a polynomial in its inputs; an output that never reads an input does not
-change by it.
+subset of the elements read the other way an output that is a polynomial in its inputs moves by no
+more than its sums of absolute terms are apart, and one that is a function of single elements by no
+more than the two goldens are; an output that never reads an input does not change by it.
 """
 
 from __future__ import annotations
@@ -56,18 +56,17 @@ def _size_and_step(values: Array, others: Array) -> Array:
     return np.asarray(size + step)
 
 
-def share(whole: Array, kept: Array) -> Array:
-    """How far two sums of absolute terms are apart, of which ``whole`` has all that ``kept`` has;
-    rounded up.
+def share(whole: Array, kept: Array, golden: Array, other: Array) -> Array:
+    """How far two sums of absolute terms are apart, of which ``whole`` has all that ``kept`` has,
+    or two goldens if that is more; rounded up.
     """
-    return by_parts(_share, whole, kept)
+    return by_parts(_share, whole, kept, golden, other)
 
 
-def _share(whole: Array, kept: Array) -> Array:
+def _share(whole: Array, kept: Array, golden: Array, other: Array) -> Array:
     with np.errstate(invalid="ignore"):
-        lost = np.fmax(
-            whole - kept, 0.0
-        )  # Inf less Inf is nothing: where a sum is not finite, no bound speaks
+        # Inf less Inf is nothing: where a sum is not finite, no bound speaks
+        lost = np.fmax(np.fmax(whole - kept, np.abs(golden - other)), 0.0)
     return np.asarray(np.where(lost > 0, lost + _DIFFERENCE * whole, 0.0))
 
 

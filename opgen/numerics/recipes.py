@@ -1,7 +1,8 @@
 """Data recipes: how the tensors of a case are filled, and which fault each recipe finds.
 
 A recipe is a table entry: one way to draw the gradient that flows in, one for its partners in
-products, one each for group norm's ``mean`` and ``rstd``.
+products, one each for group norm's ``mean`` and ``rstd``; what functions are evaluated at is drawn
+in one way by all.
 """
 
 from __future__ import annotations
@@ -10,9 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
+from opgen.numerics.arrays import Array
 from opgen.numerics.draws import (
     ALTERNATING,
+    ARGUMENT,
     GRID,
+    INDICES,
     INTEGERS,
     NEAR_ONE,
     NONFINITE,
@@ -26,13 +32,13 @@ from opgen.numerics.draws import (
     ZEROS,
     Draw,
 )
-from opgen.numerics.slot import Role, Slot
+from opgen.numerics.input_tensor import InputTensor, Role
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How tensors of each role are drawn (:data:`opgen.numerics.slot.Role`); ``finds`` is one line:
-    the fault it finds.
+    """How tensors of each role are drawn (:data:`opgen.numerics.input_tensor.Role`); ``finds`` is
+    one line: the fault it finds.
 
     ``version`` is raised by hand whenever the recipe draws other numbers; a test sees to it.
     """
@@ -43,7 +49,9 @@ class Recipe:
     operand: Draw
     centre: Draw
     scale: Draw
+    argument: Draw = ARGUMENT
     version: int = 1
+    index: Draw = INDICES
 
     def draw(self, role: Role) -> Draw:
         """How a tensor of this role is drawn."""
@@ -58,19 +66,19 @@ class Recipe:
         return self.gradient.quantum is not None and self.operand.quantum is not None
 
 
-def applies(recipe: str, storage: str, compute: str) -> bool:
-    """Whether a recipe says anything for these dtypes: overflow needs a compute dtype narrower than
-    the storage.
+def applies(recipe: str | Array, storage: Array, compute: Array) -> Array:
+    """(rows,) bool: whether recipes say anything for dtypes, columns of names: overflow needs a
+    compute dtype narrower than the storage.
     """
-    return recipe != "overflow" or (compute == "FLOAT16" and storage != "FLOAT16")
+    return np.asarray((recipe != "overflow") | (compute == "FLOAT16") & (storage != "FLOAT16"))
 
 
-def quantum(recipe: str, slot: Slot) -> float | None:
+def quantum(recipe: str, tensor: InputTensor) -> float | None:
     """What all finite values of a tensor are multiples of, a power of two; None where a recipe
     keeps to no grid.
     """
-    step = RECIPES[recipe].draw(slot.role).quantum
-    return None if step is None else step(slot)
+    step = RECIPES[recipe].draw(tensor.role).quantum
+    return None if step is None else step(tensor)
 
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
@@ -114,12 +122,12 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             ),
             Recipe(
                 "ones",
-                "windows miscounted at borders: each output counts its contributions",
+                "windows miscounted at borders: each output equals its number of contributions",
                 *(ONES, ONES, ZEROS, ONES),
             ),
             Recipe(
                 "one_hot",
-                "wrong indices, one at a time: each output that one element reaches",
+                "wrong indices, one at a time: shows which outputs one element reaches",
                 *(ONE_HOT, GRID, GRID, POWERS),
             ),
             Recipe(

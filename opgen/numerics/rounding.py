@@ -77,12 +77,15 @@ def holds(to: str, other: str) -> bool:
 
 def kept_in(compute: str, output: str) -> str | None:
     """The dtype that a result is stored in before it is cast to that of its output: the compute
-    dtype, if anything is stored in it.
+    dtype, if anything is stored in it that its output may not hold as well.
 
     >>> kept_in("FLOAT16", "FLOAT"), kept_in("FLOAT16", "FLOAT16"), kept_in("HFLOAT32", "FLOAT")
     ('FLOAT16', None, None)
+    >>> kept_in("FLOAT", "FLOAT16"), kept_in("FLOAT", "DOUBLE")
+    (None, 'FLOAT')
     """
-    return compute if compute in ("FLOAT16", "BFLOAT16") and output != compute else None
+    narrow = compute in ("FLOAT16", "BFLOAT16") or (compute == "FLOAT" and output == "DOUBLE")
+    return compute if narrow and output != compute else None
 
 
 def _even(values: Array, to: Format) -> Array:

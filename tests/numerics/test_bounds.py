@@ -19,10 +19,10 @@ from opgen.numerics.chain import Chain, chain_of
 from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.fill import draw, keys
 from opgen.numerics.formats import DTYPES, FORMATS, Format
+from opgen.numerics.input_tensor import InputTensor
 from opgen.numerics.readings import share, without_subnormals
 from opgen.numerics.recipes import quantum
 from opgen.numerics.rounding import rounded, stored
-from opgen.numerics.slot import Slot
 from tests.numerics.naive_bound import naive_bound
 
 RNG = np.random.default_rng(20240229)
@@ -90,11 +90,11 @@ def operands(
 ) -> tuple[np.ndarray, np.ndarray, float | None]:
     """Two sets of rows as the device reads them, and what their products are multiples of."""
     pair, step = [], 1.0
-    for role, tensor in (("gradient", "gradOutput"), ("operand", "input")):
-        slot = Slot(tensor, (depth,), storage, compute, depth=depth, role=role)
-        rows = draw(recipe, keys(depth, [str(row) for row in range(ROWS)]), slot)
+    for role, name in (("gradient", "gradOutput"), ("operand", "input")):
+        tensor = InputTensor(name, (depth,), storage, compute, depth=depth, role=role)
+        rows = draw(recipe, keys(depth, [str(row) for row in range(ROWS)]), tensor)
         pair.append(rounded(rows, compute))
-        one = quantum(recipe, slot)
+        one = quantum(recipe, tensor)
         step = step * one if step and one else 0.0
     return pair[0], pair[1], step or None
 
@@ -290,9 +290,11 @@ def test_flush_to_zero() -> None:
         tensors, ("weight",), "FLOAT"
     )["gradOutput"].all()
     (golden, magnitude), (device, kept) = sums(tensors), sums(normal)
-    lost = share(magnitude, kept)
+    lost = share(magnitude, kept, golden, device)
     assert (np.abs(device - golden) <= bound(golden, magnitude, 64, "FLOAT", share=lost)).all()
-    assert (lost <= 2 * (magnitude - kept)).all() and not share(magnitude, magnitude).any()
+    assert (lost <= 2 * (magnitude - kept)).all() and not share(
+        magnitude, magnitude, golden, golden
+    ).any()
     alone = {
         **tensors,
         "gradOutput": np.where(np.abs(tensors["gradOutput"]) < tiny, tensors["gradOutput"], 0.0),
@@ -301,10 +303,11 @@ def test_flush_to_zero() -> None:
     assert (
         np.abs(golden) > bound(golden, magnitude, 64, "FLOAT")
     ).all()  # without it the flush would be too much
-    assert (
-        np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", share=share(magnitude, np.zeros(5)))
-    ).all()
-    assert share(np.array([np.inf, 1 + 2j]), np.array([np.inf, 1 + 1j])).tolist()[0] == 0
+    nothing = np.zeros(5)
+    lost = share(magnitude, nothing, golden, nothing)
+    assert (np.abs(golden) <= bound(golden, magnitude, 64, "FLOAT", share=lost)).all()
+    some = np.array([np.inf, 1 + 2j]), np.array([np.inf, 1 + 1j])
+    assert share(*some, *some).tolist()[0] == 0
 
 
 def test_what_may_be_flushed_on_the_way_may_be_zero_in_the_end() -> None:
@@ -385,12 +388,12 @@ def test_torch_in_float32_is_a_correct_device(recipe: str) -> None:
         for name in ("gradInput", "gradWeight", "gradBias")
     }
     deepest = max(wanted.values())
-    slots = {
-        name: Slot(name, shape, "FLOAT", "FLOAT", deepest, "operand")
+    asked = {
+        name: InputTensor(name, shape, "FLOAT", "FLOAT", deepest, "operand")
         for name, shape in shapes.items()
     }
-    slots["gradOutput"] = replace(slots["gradOutput"], role="gradient")
-    tensors = {name: draw(recipe, keys(0, ["a"]), slot) for name, slot in slots.items()}
+    asked["gradOutput"] = replace(asked["gradOutput"], role="gradient")
+    tensors = {name: draw(recipe, keys(0, ["a"]), tensor) for name, tensor in asked.items()}
     golden = golden_exact(
         convolution.golden, tensors, names, wanted, deepest, convolution.PARTNERS, "gradOutput"
     )
@@ -404,7 +407,7 @@ def test_torch_in_float32_is_a_correct_device(recipe: str) -> None:
     for (name, depth), result, other in zip(
         wanted.items(), results, ("weight", "input", None), strict=True
     ):
-        steps = [quantum(recipe, slots[tensor]) for tensor in ("gradOutput", other) if tensor]
+        steps = [quantum(recipe, asked[tensor]) for tensor in ("gradOutput", other) if tensor]
         step = None if None in steps else float(np.prod(steps))
         limit = bound(golden[name], size[name], depth, "FLOAT", quantum=step)[0]
         error = np.abs(result.numpy().astype(np.float64) - golden[name][0])

@@ -20,10 +20,10 @@ from opgen.golden.convolution_backward import PARTNERS
 from opgen.numerics import exact
 from opgen.numerics.exact import golden_exact, magnitude_exact, sliced
 from opgen.numerics.fill import draw, keys
+from opgen.numerics.input_tensor import InputTensor
 from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import rounded
-from opgen.numerics.slot import Slot
-from tests.support.blas import environments
+from tests.support.blas import environments, working
 
 WANTED = ["gradInput", "gradWeight", "gradBias"]
 DEPTH = 300
@@ -62,7 +62,9 @@ def filled(
             draw(
                 recipe,
                 keys(3, cases),
-                Slot(name, shape, "FLOAT", compute, depth=DEPTH, role=roles.get(name, "operand")),
+                InputTensor(
+                    name, shape, "FLOAT", compute, depth=DEPTH, role=roles.get(name, "operand")
+                ),
             ),
             compute,
         )
@@ -239,7 +241,7 @@ print(digest(golden_exact(convolution, tensors, names, WANTED, 2048, PARTNERS, "
 def test_every_blas_kernel_gives_the_same_bits() -> None:
     """Where the machine has several kernels the plain sums differ; the split ones may not."""
     seen = []
-    for environment in environments():
+    for environment in working():
         done = subprocess.run(
             [sys.executable, "-c", SCRIPT],
             capture_output=True,
@@ -252,7 +254,8 @@ def test_every_blas_kernel_gives_the_same_bits() -> None:
     for number, what in enumerate(("matrix product", "convolution")):
         assert len({run[number][0] for run in seen}) == 1
         plain = {run[number][1] for run in seen}
-        assert len(plain) > 1 or len(seen) < 3, (
+        several = len(seen) > 2 and len(seen) == len(environments())
+        assert len(plain) > 1 or not several, (
             f"{what}: data on which no kernel differs from another prove nothing"
         )
 

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opgen.numerics import fill, slot
+from opgen.numerics import fill, input_tensor
 from opgen.numerics.fill import Streams, draw, draw_alike, keys
 from opgen.numerics.formats import DTYPES, format_of
+from opgen.numerics.input_tensor import InputTensor, grid_bits
 from opgen.numerics.recipes import RECIPES, applies, quantum
 from opgen.numerics.rounding import is_tie, rounded, stored
-from opgen.numerics.slot import Slot, grid_bits
 
 PAIRS = [
     ("FLOAT", "FLOAT"),
@@ -37,16 +37,16 @@ SHAPE = (2, 3, 5, 7)
 
 
 def one(
-    recipe: str, *, seed: int = 0, cases: Sequence[str] = ("a", "b", "c"), **slot_fields: object
+    recipe: str, *, seed: int = 0, cases: Sequence[str] = ("a", "b", "c"), **given: object
 ) -> np.ndarray:
     fields = {
-        "tensor": "gradOutput",
+        "name": "gradOutput",
         "shape": SHAPE,
         "dtype": "FLOAT",
         "compute": "FLOAT",
         "depth": 64,
     }
-    return draw(recipe, keys(seed, cases), Slot(**fields | slot_fields))
+    return draw(recipe, keys(seed, cases), InputTensor(**fields | given))
 
 
 def digest(text: str) -> int:
@@ -122,12 +122,12 @@ def test_batches_and_order_do_not_matter(recipe: str) -> None:
 def test_tensors_drawn_together_have_their_own_values(recipe: str, dtype: str) -> None:
     """Odd counts, none at all, and more than is worked on at a time."""
     shapes = {"input": (3, 5), "weight": (0,), "other": (20_001,), "last": (2, 1, 4)}
-    slots = [Slot(name, shape, dtype, dtype, 64) for name, shape in shapes.items()]
+    asked = [InputTensor(name, shape, dtype, dtype, 64) for name, shape in shapes.items()]
     ids = [("a", "b"), ("a",), ("c",), ("b", "c", "d")]
-    tensors = [(keys(0, some), one.tensor, one.count) for some, one in zip(ids, slots, strict=True)]
-    together = draw_alike(recipe, slots[-1], tensors)
+    tensors = [(keys(0, some), one.name, one.count) for some, one in zip(ids, asked, strict=True)]
+    together = draw_alike(recipe, asked[-1], tensors)
     apart = [
-        draw(recipe, keys(0, some), one).reshape(-1) for some, one in zip(ids, slots, strict=True)
+        draw(recipe, keys(0, some), one).reshape(-1) for some, one in zip(ids, asked, strict=True)
     ]
     assert (
         together.dtype == DTYPES[dtype].wide
@@ -166,7 +166,7 @@ def test_representable(recipe: str, storage: str, compute: str) -> None:
         values = one(recipe, role=role, **fields)
         assert values.dtype == DTYPES[storage].wide and values.shape == (3, *SHAPE)
         assert np.array_equal(rounded(values, storage), values, equal_nan=True)
-        step = quantum(recipe, Slot("gradOutput", SHAPE, role=role, depth=64, **fields))
+        step = quantum(recipe, InputTensor("gradOutput", SHAPE, role=role, depth=64, **fields))
         if step is not None and recipe != "overflow":
             assert np.array_equal(rounded(values, compute), values, equal_nan=True)
         if step is not None:
@@ -197,7 +197,9 @@ def test_storage_holds_what_is_drawn_from_any_range(
     for (storage, compute), role in product(PAIRS, ("gradient", "operand", "centre", "scale")):
         with np.errstate(over="ignore", under="ignore"):
             values = draw(
-                recipe, keys(0, ["a"]), Slot("x", (99,), storage, compute, 64, role, range=limits)
+                recipe,
+                keys(0, ["a"]),
+                InputTensor("x", (99,), storage, compute, 64, role, range=limits),
             )
             assert (
                 stored(values, storage).astype(DTYPES[storage].wide).tobytes() == values.tobytes()
@@ -223,7 +225,7 @@ def test_sums_of_grid_data_are_exact_in_float64(recipe: str, depth: int) -> None
         fields = {"dtype": "FLOAT", "compute": "FLOAT", "depth": depth, "role": role}
         values = one(recipe, **fields)
         worst *= np.abs(values[np.isfinite(values)]).max() / quantum(
-            recipe, Slot("gradOutput", SHAPE, **fields)
+            recipe, InputTensor("gradOutput", SHAPE, **fields)
         )
     assert worst <= 2**53 * (2**22 if recipe == "overflow" else 1)
 
@@ -251,12 +253,12 @@ def test_group_norm_sums_are_exact() -> None:
             "shape": (4096,),
             "cases": ["a"],
         }
-        gradient, x = one("grid", role="gradient", **fields), one("grid", tensor="input", **fields)
+        gradient, x = one("grid", role="gradient", **fields), one("grid", name="input", **fields)
         mean, gamma = (
-            one("grid", tensor="mean", role="centre", **fields),
-            one("grid", tensor="gamma", **fields),
+            one("grid", name="mean", role="centre", **fields),
+            one("grid", name="gamma", **fields),
         )
-        scale = one("grid", tensor="rstd", role="scale", **fields)
+        scale = one("grid", name="rstd", role="scale", **fields)
         step = 2.0 ** -(3 * grid_bits(depth, "FLOAT", "FLOAT", 4) + 2)
         worst = (
             depth
@@ -293,11 +295,11 @@ def test_everyday_data_of_group_norm_stay_in_the_range_of_half(
         "rstd": "scale",
     }
     most = {
-        name: np.abs(one(recipe, tensor=name, role=role, **fields)).max()
+        name: np.abs(one(recipe, name=name, role=role, **fields)).max()
         for name, role in names.items()
     }
     assert most["dy"] * most["gamma"] * (most["x"] + most["mean"]) ** 2 * most["rstd"] ** 3 < 65504
-    assert set(np.unique(one(recipe, tensor="rstd", role="scale", **fields))) == {0.25, 0.5, 1}
+    assert set(np.unique(one(recipe, name="rstd", role="scale", **fields))) == {0.25, 0.5, 1}
 
 
 @given(st.floats(-1e4, 1e4), st.floats(0, 1e4), st.sampled_from(PAIRS[:7]))
@@ -334,7 +336,8 @@ def test_a_scale_lies_where_it_is_asked_to(
     """A power of two where the range holds one, else whatever lies in it."""
     values = one("grid", role="scale", dtype=dtype, compute=dtype, range=asked, factors=4)
     step = quantum(
-        "grid", Slot("rstd", SHAPE, dtype, dtype, depth=64, role="scale", factors=4, range=asked)
+        "grid",
+        InputTensor("rstd", SHAPE, dtype, dtype, depth=64, role="scale", factors=4, range=asked),
     )
     assert step is not None and (values / step == np.rint(values / step)).all()
     largest = format_of(dtype).max
@@ -359,7 +362,9 @@ def test_integers_lie_where_they_are_asked_to(
 ) -> None:
     """Small ones where the range holds any, else whatever lies in it."""
     drawn = one("integers", dtype="FLOAT", compute="FLOAT", range=asked)
-    known = quantum("integers", Slot("gradOutput", SHAPE, "FLOAT", "FLOAT", depth=64, range=asked))
+    known = quantum(
+        "integers", InputTensor("gradOutput", SHAPE, "FLOAT", "FLOAT", depth=64, range=asked)
+    )
     assert (
         known is not None
         and (step is None or known == step)
@@ -430,7 +435,7 @@ def test_overflow() -> None:
 def test_cancellation() -> None:
     a, b = one("cancellation", role="gradient").reshape(3, -1), one("cancellation").reshape(3, -1)
     ratio = np.abs((a * b)[:, :-1].sum(axis=1)) / np.abs(a * b).sum(axis=1)
-    plain = one("grid", role="gradient").reshape(3, -1) * one("grid", tensor="input").reshape(3, -1)
+    plain = one("grid", role="gradient").reshape(3, -1) * one("grid", name="input").reshape(3, -1)
     assert (ratio < 2e-2).all() and (ratio < np.abs(plain).sum(axis=1)).all()
 
 
@@ -477,4 +482,4 @@ def test_scales_and_empty() -> None:
 
 
 def test_documentation() -> None:
-    assert doctest.testmod(fill).failed == 0 and doctest.testmod(slot).failed == 0
+    assert doctest.testmod(fill).failed == 0 and doctest.testmod(input_tensor).failed == 0

@@ -10,9 +10,9 @@ import pytest
 from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import bound
 from opgen.numerics.fill import draw, keys
+from opgen.numerics.input_tensor import InputTensor
 from opgen.numerics.likely import RECIPES, likely
 from opgen.numerics.rounding import rounded
-from opgen.numerics.slot import Slot
 
 OUTPUTS = 1 << 17
 """More than 100,000: of so many correct ones one may be called unusual."""
@@ -25,7 +25,7 @@ def operands(recipe: str, depth: int, outputs: int) -> Array:
         draw(
             "grid" if recipe == "positive" else recipe,
             known,
-            Slot(name, (depth, outputs), "FLOAT", "FLOAT", depth, range=limits),
+            InputTensor(name, (depth, outputs), "FLOAT", "FLOAT", depth, range=limits),
         )[0]
         for name in ("left", "right")
     ]

@@ -1,4 +1,4 @@
-"""A tensor to be filled: what its data have to fit, and how fine their grid may be."""
+"""An input to be filled: what its data have to fit, and how fine their grid may be."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import numpy as np
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, format_of
 
-Role: TypeAlias = Literal["gradient", "operand", "centre", "scale"]
+Role: TypeAlias = Literal["gradient", "operand", "centre", "scale", "argument", "index", "saved"]
 """What a tensor is to its operator: the incoming gradient; a factor; group norm's ``mean``; its
-positive ``rstd``."""
+positive ``rstd``; what a function is evaluated at; whole numbers that choose; what the forward
+kept, which the kernel computes of the others."""
 
 
 @lru_cache(maxsize=4096)
@@ -38,18 +39,18 @@ def grid_bits(depth: int, storage: str, compute: str, factors: int = 2) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class InputTensor:
     """One tensor to be filled, the same for every case of a batch.
 
-    ``tensor`` is the vendor's name and keys the random stream. ``depth`` is the largest
+    ``name`` is the vendor's, and keys the random stream. ``depth`` is the largest
     accumulation depth of the case, ``factors`` how many tensors are multiplied in one term.
     ``range`` bounds grid, integers, normal and scales; grid data without one are below
-    ``2**scale``. ``places`` are the flat positions of what
-    stands alone: the one of ``one_hot``, by default anywhere, or what is or becomes non-finite, by
-    default in the middle of all spatial axes, far from padding.
+    ``2**scale``. ``places`` are the flat positions of what stands alone: the one of ``one_hot``, by
+    default anywhere, or what is or becomes non-finite, by default in the middle of all spatial
+    axes, far from padding. ``thresholds`` are arguments at which a function changes.
     """
 
-    tensor: str
+    name: str
     shape: tuple[int, ...]
     dtype: str
     compute: str
@@ -58,6 +59,7 @@ class Slot:
     factors: int = 2
     range: tuple[float, float] | None = None
     scale: int = 0
+    thresholds: tuple[float, ...] = ()
     places: Array | None = field(default=None, compare=False)
 
     @property
@@ -86,14 +88,17 @@ class Slot:
         return np.asarray(np.arange(prod(self.shape)).reshape(self.shape)[middle]).reshape(-1)
 
 
-def grid(slot: Slot) -> tuple[int, int, int]:
+def grid(tensor: InputTensor) -> tuple[int, int, int]:
     """(low, high, exponent): grid values are ``step * 2**exponent`` for a step low..high.
 
-    Spans ``slot.range``, by default -1..1 times ``2**slot.scale``. A range narrower than the grid
-    makes the grid finer, up to the digits that the dtypes hold; a sum may then need splitting.
+    Spans ``tensor.range``, by default -1..1 times ``2**tensor.scale``. A range narrower than the
+    grid makes the grid finer, up to the digits that the dtypes hold; a sum may then need splitting.
     """
     return _grid(
-        slot.dtype, slot.compute, slot.bits, *(slot.range or (-(2.0**slot.scale), 2.0**slot.scale))
+        tensor.dtype,
+        tensor.compute,
+        tensor.bits,
+        *(tensor.range or (-(2.0**tensor.scale), 2.0**tensor.scale)),
     )
 
 
