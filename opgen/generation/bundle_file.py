@@ -9,8 +9,29 @@ from typing import Any
 
 from opgen.generation import engine, processes
 from opgen.generation.header import header
+from opgen.generation.needs import refuse_too_large
+from opgen.generation.sampling import USUAL
+from opgen.model import FileError, natural
 from opgen.suite.selection import Request, remarks
 from opgen.suite.suite import Suite
+
+INPUTS = ("stored", "seeded")
+"""What a bundle holds of inputs: all, or what cannot be drawn again from the seed."""
+
+
+def samples_of(golden: str) -> int:
+    """How many elements of an output are looked at; 0: all.
+
+    >>> samples_of("whole"), samples_of("sampled"), samples_of("sampled:300")
+    (0, 1024, 300)
+    """
+    word, colon, count = golden.partition(":")
+    number = natural(count) if colon else USUAL
+    if golden == "whole":
+        return 0
+    if word != "sampled" or not number:
+        raise FileError.of("`golden`", golden, "expects whole, sampled or sampled:N")
+    return number
 
 
 @dataclass(frozen=True)
@@ -40,32 +61,52 @@ def generate(
     seed_calls: str | Path = "",
     cases: Sequence[str] = (),
     shard: str = "",
+    edition: str = "",
     seed: int = 0,
     output: str | Path = "",
     force: bool = False,
     resume: bool = False,
     workers: int | None = None,
     dask: str = "",
+    skip_too_large: bool = False,
+    inputs: str = "stored",
+    golden: str = "whole",
     progress: Callable[[int], None] | None = None,
 ) -> GeneratedBundle:
     """Write a bundle of test cases, as ``opgen generate`` does.
 
-    ``operators`` go by either name; none are all. ``plan`` is a tier or a file; ``calls`` is a file
-    of calls, and then each call is one case. ``cases`` are ids or patterns. ``output`` is by
-    default ``opgen-PLAN.h5``. ``workers`` processes compute, by default one per core; the bytes do
-    not depend on them. ``progress`` is told how many more cases are done. Raises FileError where
-    something that is asked for does not exist, and BundleError where the file cannot be written.
+    * ``operators``: names of either form, ``aclnnAvgPool2dBackward`` or ``avg_pool2d_backward``; by
+      default all.
+    * ``plan``: a tier, such as ``standard``, or the path of a plan.
+    * ``calls``: the path of a call file. Each call becomes one case, and the plan is not used.
+    * ``cases``: ids or patterns, to write only some cases.
+    * ``edition``: the edition of the pages, such as ``2026-08``; by default the oldest that knows a
+      product.
+    * ``skip_too_large``: check only the status of calls whose data memory cannot hold, which are
+      refused otherwise.
+    * ``inputs``: ``seeded`` leaves out of the file what readers can draw again from its seed.
+    * ``golden``: ``sampled`` or ``sampled:N`` computes at most N elements of each output.
+    * ``output``: the path of the bundle; by default ``opgen-PLAN.h5``.
+    * ``workers``: the number of processes, by default one per core. It does not change the bytes.
+    * ``progress``: called with the number of cases that were finished since the last call.
+
+    Raises FileError if something that you ask for does not exist, and BundleError if the file
+    cannot be written.
 
     >>> import opgen, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made = opgen.generate(
     ...         ["reflection_pad1d_backward"], output=f"{folder}/pad.h5", workers=1
     ...     )
-    >>> made.path.name, made.cases == made.with_data
+    >>> made.path.name, made.cases > made.with_data > 0
     ('pad.h5', True)
     """
-    request = Request(operators, products, plan, str(calls), cases, shard, str(seed_calls), recipe)
+    request = Request(
+        operators, products, plan, str(calls), cases, shard, str(seed_calls), recipe, edition
+    )
     suite = request.suite(processes.mapped(workers))
+    if not skip_too_large:
+        refuse_too_large(suite, request.calls)
     return write_suite(
         request,
         suite,
@@ -75,6 +116,8 @@ def generate(
         dask=dask,
         force=force,
         resume=resume,
+        inputs=inputs,
+        golden=golden,
         progress=progress,
     )
 
@@ -85,17 +128,24 @@ def write_suite(
     output: str | Path,
     *,
     seed: int = 0,
+    inputs: str = "stored",
+    golden: str = "whole",
     workers: int | None = None,
     **rest: Any,
 ) -> GeneratedBundle:
     """Compute the suite of a request and write its bundle; ``rest`` is for
     :func:`opgen.generation.engine.write`.
     """
+    if inputs not in INPUTS:
+        raise FileError.of("`inputs`", inputs, f"expects one of {', '.join(INPUTS)}")
+    seeded, samples = inputs == "seeded", samples_of(golden)
     digest = engine.write(
         suite,
         output,
-        header(request, suite, seed),
+        header(request, suite, seed, seeded, samples),
         seed=seed,
+        seeded=seeded,
+        samples=samples,
         workers=workers or processes.cores(),
         **rest,
     )
@@ -104,6 +154,6 @@ def write_suite(
         len(suite.cases),
         int((suite.cases.phase == 2).sum()),
         digest,
-        tuple(remarks(request, suite)),
+        (*remarks(request, suite), *map(str, suite.left_out)),
         suite.without_data,
     )

@@ -43,7 +43,7 @@ def computed(
         from distributed.comm import resolve_address
     except ImportError:
         raise FileError.of(
-            "`dask`", address, "needs dask.distributed: pip install 'opgen[distributed]'"
+            "`dask`", address, "needs dask.distributed: pip install distributed"
         ) from None
     try:
         client = Client(resolve_address(address), timeout=patience, set_as_default=False)

@@ -14,13 +14,15 @@ import numpy as np
 from opgen.generation import kernels
 from opgen.generation.inputs import SMALL, Arrays, Inputs, fill
 from opgen.generation.kernels import Parts
-from opgen.numerics.arrays import Array, joined
+from opgen.generation.sampling import Sampled, bound_of_sums, places
+from opgen.numerics.arrays import Array, joined, turned
 from opgen.numerics.bounds import Limits, Sums, bounded, certain_overflows
 from opgen.numerics.chain import chain_of
 from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.readings import as_far_apart, share, without_subnormals
 from opgen.numerics.rounding import kept_in
+from opgen.numerics.signs import DRAWS
 from opgen.suite.batch import Batch
 
 VERSION = 2
@@ -51,21 +53,22 @@ _Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
 and by what tells them apart."""
 
 
-def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
+def compute(batches: Sequence[Batch], seed: int, samples: int = 0) -> list[Arrays]:
     """The arrays of each batch, some large ones or many small ones; scratch memory is that of all
-    together.
+    together. ``samples``: of each output at most so many elements, and their places; 0: all.
     """
     groups: _Groups = {}
     with np.errstate(all="ignore"):
         depths = [kernels.depths(batch) for batch in batches]
         deepest = [max(depth.values(), default=1) for depth in depths]
         filled = fill(batches, deepest, seed)
-        parts = {op: Parts.of(op) for op in {batch.op for batch in batches}}
+        for inputs in filled if samples else ():
+            _sample(inputs, samples)
         order = sorted(
             range(len(batches)), key=lambda i: batches[i].op
         )  # a processor, too, is quicker at the same again
         for i in order:
-            _add_outputs(groups, filled[i], parts[batches[i].op], depths[i], deepest[i])
+            _add_outputs(groups, filled[i], depths[i], deepest[i])
         arrays = [inputs.arrays for inputs in filled]
         del filled  # what bounds are made in comes out of the memory of what is needed no more
         while groups:
@@ -74,39 +77,81 @@ def compute(batches: Sequence[Batch], seed: int) -> list[Arrays]:
     return arrays
 
 
-def _add_outputs(
-    groups: _Groups, inputs: Inputs, parts: Parts, depths: Mapping[str, int], deepest: int
-) -> None:
+def _sample(inputs: Inputs, samples: int) -> None:
+    """Let an output with more elements be computed at some places."""
+    inputs.places = places(inputs.batch, samples)
+    if inputs.places:
+        inputs.parts = Sampled(inputs.parts, inputs.places).as_parts()
+    for out, at in inputs.places.items():
+        inputs.arrays[out, "places"] = np.tile(at, (len(inputs.batch.ids), 1))
+
+
+def _sums(inputs: Inputs, seen: _Tensors, out: str, depth: int, moved: bool) -> Array:
+    """(B, 2, draws) signed sums over an output of which some elements are looked at, and how far a
+    correct device's may be from them; Inf where a device may read inputs in two ways (``moved``).
+    """
+    batch = inputs.batch
+    desc, whole = batch.tensors[out], Parts.of(batch.op)
+    if DTYPES[desc.dtype].complex:
+        return np.repeat([[0.0], [np.inf]], DRAWS, axis=1)[None].repeat(len(batch.ids), axis=0)
+    sums, magnitude = Sampled(whole, {}).sums(seen, batch.names, out, desc.shape)
+    limits = Limits.of(
+        [1], [depth], [_quantum(inputs, out)], [whole.gain(seen) if whole.gain else 1.0]
+    )
+    unrounded = out in batch.exact and not inputs.rounded
+    chain = chain_of(desc.dtype, None, None if unrounded else kept_in(batch.compute, desc.dtype))
+    largest = np.minimum(magnitude, _largest(inputs, seen, out, depth))
+    bound = bound_of_sums(chain, magnitude, largest, desc.shape, limits)
+    if moved or out in whole.differences or whole.partners is None and not inputs.on_grid:
+        bound = np.full(len(sums), np.inf)
+    bound[~np.isfinite(sums).all(axis=1)] = np.inf
+    return np.stack([np.nan_to_num(sums), np.repeat(bound[:, None], sums.shape[1], axis=1)], axis=1)
+
+
+def _largest(inputs: Inputs, seen: _Tensors, out: str, depth: int) -> float:
+    """The largest sum of absolute terms that an element may have, where these are products."""
+    parts = inputs.parts
+    if parts.partners is None:
+        return np.inf
+    factors = [inputs.batch.gradient, *filter(None, [parts.partners.get(out)])]
+    tensors = [array for name in factors if (array := seen[name]) is not None]
+    return depth * float(np.prod([np.abs(array).max(initial=0.0) for array in tensors]))
+
+
+def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int) -> None:
     """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they
     are read, and with bounds that allow for either.
     """
-    batch, seen, exact = inputs.batch, inputs.seen, inputs.batch.exact
+    batch, parts, seen, exact = inputs.batch, inputs.parts, inputs.seen, inputs.batch.exact
     together, apart = batch.wanted, tuple[str, ...]()
     if exact and (inputs.rounded or not inputs.on_grid):
         together, apart = (
             tuple([out for out in together if out not in exact]),
             tuple([out for out in together if out in exact]),
         )
-    gain = parts.gain(seen) if parts.gain else 1.0
+    gain = parts.gain(seen, batch.names) if parts.gain else 1.0
     for outputs, tensors, otherwise in (
         (together, seen, inputs.rounded if batch.optional else {}),
         (apart, inputs.values, inputs.rounded),
     ):
         if not outputs:
             continue
-        goldens, magnitudes = _evaluate(inputs, parts, tensors, outputs, deepest)
+        goldens, magnitudes = _evaluate(inputs, tensors, outputs, deepest)
         shares = (
-            _shares(inputs, parts, tensors, otherwise, magnitudes, outputs, deepest)
+            _shares(inputs, tensors, otherwise, (goldens, magnitudes), outputs, deepest)
             if inputs.subnormal or otherwise
             else {}
         )
         for out in outputs:
-            dtype, golden, moved, quantum = (
+            if out in inputs.places:
+                inputs.arrays[out, "sums"] = _sums(inputs, tensors, out, depths[out], bool(shares))
+            dtype, quantum, axes = (
                 batch.tensors[out].dtype,
-                goldens[out],
-                shares.get(out),
-                _quantum(inputs, parts, out),
+                _quantum(inputs, out),
+                batch.turned.get(out),
             )
+            golden, magnitude = turned(goldens[out], axes), turned(magnitudes[out], axes)
+            moved = turned(shares[out], axes) if out in shares else None
             unrounded = out in exact and not inputs.rounded
             rounded_to = None if unrounded else kept_in(batch.compute, dtype)
             key = (
@@ -120,7 +165,7 @@ def _add_outputs(
                 inputs.arrays,
                 out,
                 golden,
-                magnitudes[out],
+                magnitude,
                 moved,
                 depths[out],
                 quantum,
@@ -132,48 +177,49 @@ def _add_outputs(
 
 def _shares(
     inputs: Inputs,
-    parts: Parts,
     tensors: _Tensors,
     otherwise: _Tensors,
-    magnitudes: _Outputs,
+    found: tuple[_Outputs, _Outputs],
     outputs: Sequence[str],
     depth: int,
 ) -> dict[str, Array]:
-    """How far outputs of these magnitudes may move where a device may read ``tensors`` in two ways:
-    subnormals as zeros, and any as those of ``otherwise``.
+    """How far outputs of these goldens and magnitudes may move where a device may read ``tensors``
+    in two ways: subnormals as zeros, and any as those of ``otherwise``.
     """
-    batch, most, kept = inputs.batch, magnitudes, magnitudes
+    batch, (goldens, most) = inputs.batch, found
+    others, kept = found
     if otherwise:
-        _, most = _evaluate(inputs, parts, as_far_apart(tensors, otherwise), outputs, depth)
+        _, most = _evaluate(inputs, as_far_apart(tensors, otherwise), outputs, depth)
     if inputs.subnormal:
-        _, kept = _evaluate(
-            inputs, parts, without_subnormals(tensors, batch.inputs, batch.compute), outputs, depth
+        others, kept = _evaluate(
+            inputs, without_subnormals(tensors, batch.inputs, batch.compute), outputs, depth
         )
-    return {out: share(most[out], kept[out]) for out in outputs}
+    return {out: share(most[out], kept[out], goldens[out], others[out]) for out in outputs}
 
 
 def _evaluate(
-    inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
+    inputs: Inputs, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[_Outputs, _Outputs]:
     """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the
     kernel is wrong.
     """
     batch = inputs.batch
     try:
-        goldens, magnitudes = _evaluated(inputs, parts, seen, outputs, depth)
+        goldens, magnitudes = _evaluated(inputs, seen, outputs, depth)
     except Exception as error:
         raise kernels.blamed(batch, "golden or magnitude", error) from error
-    kernels.check(batch, {"golden": goldens, "magnitude": magnitudes}, outputs)
+    results = {"golden": goldens, "magnitude": magnitudes}
+    kernels.check(batch, results, outputs, inputs.places)
     return goldens, magnitudes
 
 
 def _evaluated(
-    inputs: Inputs, parts: Parts, seen: _Tensors, outputs: Collection[str], depth: int
+    inputs: Inputs, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[_Outputs, _Outputs]:
     """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives
     both.
     """
-    batch = inputs.batch
+    batch, parts = inputs.batch, inputs.parts
     if parts.partners is not None and not inputs.on_grid:
         return (
             golden_exact(
@@ -189,12 +235,13 @@ def _evaluated(
     return parts.golden(seen, batch.names, outputs), parts.magnitude(seen, batch.names, outputs)
 
 
-def _quantum(inputs: Inputs, parts: Parts, out: str) -> float | None:
+def _quantum(inputs: Inputs, out: str) -> float | None:
     """What all terms of an output's sums, if these are plain sums of products, are multiples of;
     None where nothing is known.
     """
     if inputs.batch.given:
         return None
+    parts = inputs.parts
     factors = parts.factors.get(out)
     if factors is None:
         if parts.partners is None:

@@ -16,11 +16,14 @@ import numpy as np
 
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.layout import Layout
+from opgen.bundle.format.seeds import Seeds
 from opgen.bundle.write.blocks import Blocks
 from opgen.bundle.write.output import write_errors
 from opgen.bundle.write.writer import Writer
-from opgen.generation import cluster, computing, processes
+from opgen.generation import cluster, computing, needs, processes
 from opgen.generation.inputs import Arrays
+from opgen.generation.needs import side_by_side
+from opgen.generation.seeding import seeds
 from opgen.numerics.arrays import Array
 from opgen.suite.batch import Batch
 from opgen.suite.suite import Suite
@@ -51,15 +54,15 @@ def together(
     more ``workers`` and the less is left, the smaller a chunk: from ``most`` down to ``least``
     elements.
     """
-    left = sum(min(_size(batch), most) for batch in batches)
+    sizes = [_size(batch) for batch in batches]
+    left = sum([min(size, most) for size in sizes])
 
     def limit() -> int:
         return most if workers <= 1 else min(most, max(least, left // (SHARE * workers)))
 
     chunk: list[Batch] = []
     total, room = 0, limit()
-    for batch in batches:
-        size = _size(batch)
+    for batch, size in zip(batches, sizes, strict=True):
         if total + size > room and chunk:
             yield chunk
             left -= min(total, most)
@@ -75,10 +78,11 @@ def _size(batch: Batch) -> int:
 
 
 # writing ------------------------------------------------------------------------------------------
-def layout(suite: Suite) -> Layout:
-    """Where everything of a suite will lie, before any of it exists."""
-    stored = suite.stored
-    return Layout.of(stored.kinds, stored.kind, stored.elements, stored.counts, stored.of)
+def layout(suite: Suite, drawn: Seeds | None = None, samples: int = 0) -> Layout:
+    """Where everything of a suite will lie, before any of it exists; what is drawn, nowhere, and of
+    each output at most so many elements, unless ``samples`` is 0.
+    """
+    return needs.layout(suite, drawn, samples)
 
 
 def write(
@@ -93,20 +97,26 @@ def write(
     resume: bool = False,
     progress: Callable[[int], None] | None = None,
     chunk: int | None = None,
+    seeded: bool = False,
+    samples: int = 0,
 ) -> str:
     """Compute every batch and write the bundle; returns its root digest. The bytes do not depend on
     who computes.
 
     ``workers`` processes, this one among them, compute and write side by side; ``dask`` is the
     address of a cluster that computes instead. ``progress`` is told of cases that are done.
-    At most ``chunk`` elements are computed together. Whatever stops this leaves ``<path>.partial``,
+    At most ``chunk`` elements are computed together. ``seeded``: inputs that a few numbers say how
+    to draw are not kept; ``samples``: at most so many elements of each output have goldens, or, if
+    that is 0, all. Whatever stops this leaves ``<path>.partial``,
     which ``resume`` goes on from.
     """
+    drawn = seeds(suite.batches, seed) if seeded else None
     with Writer(
         path,
         header,
         suite.cases,
-        layout(suite),
+        layout(suite, drawn, samples),
+        seeds=drawn,
         force=force,
         outputs=suite.outputs,
         keep=True,
@@ -118,7 +128,7 @@ def write(
         _log.info("%s: %d cases to compute, in %d batches", path, _cases(waiting), len(waiting))
         if dask:
             for some, arrays in cluster.computed(
-                partial(computing.compute, seed=seed),
+                partial(computing.compute, seed=seed, samples=samples),
                 partial(together, waiting, most=chunk or TOGETHER),
                 (_each(waiting, "op"), _each(waiting, "recipe")),
                 dask,
@@ -127,7 +137,10 @@ def write(
                 tell(_cases(some))
         else:
             for some, rows, digests in _in_processes(
-                writer.port(), list(together(waiting, workers, chunk or TOGETHER)), seed, workers
+                writer.port(),
+                list(together(waiting, workers, chunk or TOGETHER)),
+                partial(computing.compute, seed=seed, samples=samples),
+                workers,
             ):
                 writer.accept(rows, digests)
                 tell(_cases(some))
@@ -155,7 +168,10 @@ def _each(batches: Sequence[Batch], what: str) -> tuple[str, ...]:
 
 # workers ------------------------------------------------------------------------------------------
 def _in_processes(
-    port: Blocks, chunks: Sequence[list[Batch]], seed: int, workers: int
+    port: Blocks,
+    chunks: Sequence[list[Batch]],
+    computed: Callable[[list[Batch]], list[Arrays]],
+    workers: int,
 ) -> Iterator[tuple[list[Batch], Array, Array]]:
     """Chunks that local processes, this one among them, have computed and written, with layout rows
     and digests; no process outlives this.
@@ -163,19 +179,17 @@ def _in_processes(
 
     def work(place: int) -> tuple[int, Array, Array]:
         some = chunks[place]
-        return place, *port.write(
-            zip([batch.rows for batch in some], computing.compute(some, seed), strict=True)
-        )
+        return place, *port.write(zip([batch.rows for batch in some], computed(some), strict=True))
 
     large_first = sorted(
         range(len(chunks)), key=lambda place: -sum(map(_size, chunks[place])).bit_length()
     )
     try:
         with port, write_errors(port.path):
-            for place, rows, digests in processes.answers(
-                work, large_first, min(workers, len(chunks))
-            ):
-                yield chunks[place], rows, digests
+            for number, places in side_by_side([chunks[place] for place in large_first], workers):
+                tasks = [large_first[place] for place in places]
+                for place, rows, digests in processes.answers(work, tasks, min(number, len(tasks))):
+                    yield chunks[place], rows, digests
     except processes.Killed:
         raise BundleError(
             f"{port.path}: a worker process was killed, perhaps for lack of memory; try fewer"

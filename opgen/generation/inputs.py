@@ -13,16 +13,16 @@ from itertools import chain
 from math import prod
 from typing import Any, TypeAlias
 
-from opgen.generation.kernels import Parts, blamed
+from opgen.generation.kernels import Parts, blamed, check
 from opgen.generation.storage import given, through
 from opgen.model import TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.fill import draw, draw_alike, keys
 from opgen.numerics.formats import DTYPES, FORMATS, format_of
+from opgen.numerics.input_tensor import InputTensor, Role
 from opgen.numerics.readings import has_subnormals
 from opgen.numerics.recipes import RECIPES, quantum
 from opgen.numerics.rounding import in_compute, stored
-from opgen.numerics.slot import Role, Slot
 from opgen.suite.batch import Batch
 
 Arrays: TypeAlias = dict[tuple[str, str], Array]
@@ -33,14 +33,14 @@ SMALL = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What the numbers of inputs are like, whatever their shapes: a slot without one, and what its
-    recipe says of it.
+    """What the numbers of inputs are like, whatever their shapes: a tensor without one, and what
+    its recipe says of it.
 
     Those with the same object are ``alike`` and can be drawn together; None where values depend on
     where they stand. ``normal``: none can be subnormal in the compute dtype.
     """
 
-    slot: Slot
+    tensor: InputTensor
     alike: object
     quantum: float | None
     normal: bool
@@ -50,14 +50,17 @@ class Numbers:
 class Inputs:
     """The inputs of a batch: ``arrays`` (B, elements) as they lie in storage, ``values`` (B,
     *shape) as they are read, None for null pointers, and those that are ``rounded`` before they are
-    computed with, or may be. ``keys`` (B,) are those of the cases' streams.
+    computed with, or may be. ``parts`` are those of the kernel, ``keys`` (B,) those of the cases'
+    streams.
 
     ``on_grid``: all data are, so that all sums are exact as they are. ``small``: no tensor has more
     than ``SMALL`` elements, all cases together. ``subnormal``: some may be subnormal in the compute
-    dtype.
+    dtype. ``unsaved``: those that the kernel computes of the others. ``places``: the flat places
+    of outputs that are looked at, of those of which not all are.
     """
 
     batch: Batch
+    parts: Parts
     keys: Array
     values: dict[str, Array | None]
     on_grid: bool
@@ -66,6 +69,8 @@ class Inputs:
     rounded: dict[str, Array | None] = field(default_factory=dict)
     small: bool = True
     subnormal: bool = False
+    unsaved: list[str] = field(default_factory=list)
+    places: dict[str, Array] = field(default_factory=dict)
 
     @property
     def seen(self) -> dict[str, Array | None]:
@@ -84,12 +89,14 @@ _Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int, int]
 def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inputs]:
     """Draw and round every input; ``depths`` are the longest sums of each batch."""
     known, end = keys(seed, chain.from_iterable([batch.ids for batch in batches])), 0
+    parts = {op: Parts.of(op) for op in {batch.op for batch in batches}}
     filled = []
     for batch in batches:
         on_grid = RECIPES[batch.recipe].on_grid and not batch.given
         filled.append(
             Inputs(
                 batch,
+                parts[batch.op],
                 known[end : (end := end + len(batch.ids))],
                 dict.fromkeys(batch.roles),
                 on_grid,
@@ -97,23 +104,14 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
         )
     groups: dict[object, list[_Tensor]] = {}
     for inputs, depth in zip(filled, depths, strict=True):
-        batch = inputs.batch
-        recipe, roles, tensors, cases = batch.recipe, batch.roles, batch.tensors, len(batch.ids)
-        larger = Parts.of(batch.op).scale
-        scale = larger(batch.names) if larger else 0
+        batch, kernel = inputs.batch, inputs.parts
+        tensors, cases = batch.tensors, len(batch.ids)
+        inputs.numbers = numbers_of(batch, kernel, depth)
         for name in batch.inputs:
-            desc = tensors[name]
-            numbers = _numbers(
-                recipe,
-                roles[name],
-                desc.dtype,
-                batch.compute,
-                depth,
-                batch.factors,
-                desc.range,
-                scale if name == batch.gradient else 0,
-            )
-            inputs.numbers[name] = numbers
+            desc, numbers = tensors[name], inputs.numbers[name]
+            if is_saved(batch, name):
+                inputs.unsaved.append(name)
+                continue
             size = prod(desc.shape)
             small = cases * size <= SMALL
             if not small:
@@ -124,7 +122,69 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
             )
     for alike in groups.values():
         _keep(alike, _values(alike))
+    for inputs in filled:
+        if inputs.unsaved:
+            _save(inputs)
     return filled
+
+
+def is_saved(batch: Batch, name: str) -> bool:
+    """Whether the kernel computes an input of the others."""
+    given = name in batch.given or batch.tensors[name].range is not None
+    return batch.roles[name] == "saved" and not given
+
+
+def numbers_of(batch: Batch, kernel: Parts, depth: int) -> dict[str, Numbers]:
+    """What the numbers of each input are like, where the longest sum is ``depth``."""
+    scale = kernel.scale(batch.names) if kernel.scale else 0
+    thresholds = tuple(kernel.thresholds(batch.names)) if kernel.thresholds else ()
+    return {
+        name: _numbers(
+            batch.recipe,
+            batch.roles[name],
+            batch.tensors[name].dtype,
+            batch.compute,
+            depth,
+            batch.factors,
+            batch.tensors[name].range,
+            scale if name == batch.gradient else 0,
+            thresholds if batch.roles[name] == "argument" else (),
+        )
+        for name in batch.inputs
+    }
+
+
+def _save(inputs: Inputs) -> None:
+    """What the forward kept for this gradient, computed of the other inputs, rounded to storage."""
+    batch, names = inputs.batch, inputs.unsaved
+    arguments = {
+        name: draw(
+            batch.recipe,
+            inputs.keys,
+            replace(
+                inputs.numbers[name].tensor,
+                name=name,
+                shape=batch.tensors[name].shape,
+                role="argument",
+            ),
+        )
+        for name in names
+        if not DTYPES[batch.tensors[name].dtype].whole
+    }
+    try:
+        saved: dict[str, Array] = inputs.parts.saved({**inputs.values, **arguments}, batch.names)
+    except Exception as error:
+        raise blamed(batch, "saved", error) from error
+    check(batch, {"saved": saved}, names)
+    for name in names:
+        numbers, desc = inputs.numbers[name], batch.tensors[name]
+        whole = DTYPES[desc.dtype].whole
+        inputs.numbers[name] = replace(
+            numbers, quantum=numbers.quantum if whole else None, normal=whole
+        )
+        inputs.on_grid = inputs.on_grid and whole
+        flat = stored(saved[name].reshape(-1), desc.dtype).astype(DTYPES[desc.dtype].wide)
+        _keep([(inputs, name, desc, len(batch.ids), prod(desc.shape))], flat)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -137,8 +197,13 @@ def _numbers(
     factors: int,
     range: tuple[float, float] | None,
     scale: int,
+    thresholds: tuple[float, ...],
 ) -> Numbers:
-    slot = Slot(
+    role = "index" if DTYPES[dtype].whole else "operand" if role == "saved" else role
+    if role == "index" and range is not None:
+        least, greatest = DTYPES[dtype].limits
+        range = min(max(range[0], least), greatest), min(max(range[1], least), greatest)
+    tensor = InputTensor(
         "",
         (),
         dtype,
@@ -148,10 +213,11 @@ def _numbers(
         factors,
         range=range,
         scale=scale,
+        thresholds=thresholds,
     )
-    way, step = RECIPES[recipe].draw(role), quantum(recipe, slot)
-    alike = None if way.key is None else _kind(recipe, role, compute, *way.key(slot))
-    return Numbers(slot, alike, step, step is not None and step >= format_of(compute).min_normal)
+    way, step = RECIPES[recipe].draw(role), quantum(recipe, tensor)
+    alike = None if way.key is None else _kind(recipe, role, compute, *way.key(tensor))
+    return Numbers(tensor, alike, step, step is not None and step >= format_of(compute).min_normal)
 
 
 @cache
@@ -167,23 +233,24 @@ def _values(tensors: Sequence[_Tensor]) -> Array:
     first, name, *_ = tensors[0]
     batch, numbers = first.batch, first.numbers[name]
     if numbers.alike is not None and name not in batch.given:
-        parts = 2 if DTYPES[numbers.slot.dtype].complex else 1
+        parts = 2 if DTYPES[numbers.tensor.dtype].complex else 1
         wanted = [(inputs.keys, name, size * parts) for inputs, name, _, _, size in tensors]
-        return draw_alike(batch.recipe, numbers.slot, wanted)
-    slot = replace(
-        numbers.slot,
-        tensor=name,
+        return draw_alike(batch.recipe, numbers.tensor, wanted)
+    tensor = replace(
+        numbers.tensor,
+        name=name,
         shape=batch.tensors[name].shape,
-        places=_places(batch, numbers.slot.role),
+        places=_places(first, numbers.tensor.role),
     )
     return (
-        given(batch, slot) if name in batch.given else draw(batch.recipe, first.keys, slot)
+        given(batch, tensor) if name in batch.given else draw(batch.recipe, first.keys, tensor)
     ).reshape(-1)
 
 
-def _places(batch: Batch, role: Role) -> Array | None:
+def _places(inputs: Inputs, role: Role) -> Array | None:
     """Where values of the gradient that stand alone say something, as the kernel tells."""
-    places, way = Parts.of(batch.op).places, RECIPES[batch.recipe].gradient
+    batch, places = inputs.batch, inputs.parts.places
+    way = RECIPES[batch.recipe].gradient
     if places is None or role != "gradient" or not way.sparse:
         return None
     try:
@@ -204,9 +271,11 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     """
     first, name, *_ = tensors[0]
     numbers, compute = first.numbers[name], first.batch.compute
-    dtype = numbers.slot.dtype
+    dtype = numbers.tensor.dtype
+    if numbers.tensor.role == "index":
+        compute = DTYPES[dtype].part.name  # what chooses is not computed with
     storage = stored(flat, dtype)
-    if name in first.batch.given or RECIPES[first.batch.recipe].draw(numbers.slot.role).planted:
+    if name in first.batch.given or RECIPES[first.batch.recipe].draw(numbers.tensor.role).planted:
         flat = storage.astype(
             DTYPES[dtype].wide
         )  # a value too large for storage is Inf there; all others that are drawn are exact

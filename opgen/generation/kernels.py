@@ -6,10 +6,13 @@ import traceback
 from collections.abc import Collection, Mapping
 from functools import cache
 from math import prod
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+import opgen.golden
 from opgen.golden import Kernel, kernel
 from opgen.model import FileError, Problem
 from opgen.numerics.arrays import Array
@@ -17,6 +20,7 @@ from opgen.numerics.formats import DTYPES
 from opgen.suite.batch import Batch
 
 NEEDED = ("golden", "magnitude", "depth")
+FOLDER = Path(opgen.golden.__file__).parent
 
 
 class Parts(NamedTuple):
@@ -28,9 +32,13 @@ class Parts(NamedTuple):
     golden: Any
     magnitude: Any
     both: Any
+    at: Any
+    signed: Any
     gain: Any
     places: Any
     scale: Any
+    thresholds: Any
+    saved: Any
     partners: Mapping[str, str] | None
     factors: Mapping[str, tuple[str, ...]]
     differences: Collection[str]
@@ -44,9 +52,13 @@ class Parts(NamedTuple):
             functions["golden"],
             functions["magnitude"],
             functions.get("both"),
+            functions.get("at"),
+            functions.get("signed"),
             functions.get("gain"),
             functions.get("places"),
             functions.get("scale"),
+            functions.get("thresholds"),
+            functions.get("saved"),
             functions.get("PARTNERS"),
             functions.get("FACTORS", {}),
             functions.get("DIFFERENCES", ()),
@@ -79,7 +91,7 @@ def whole(op: str) -> Kernel:
         ) from None
     except Exception as error:
         raise FileError(
-            [Problem(file_of(op), _line(error, op), "", f"cannot be imported: {_words(error)}")]
+            [Problem(*_place(error, op), "", f"cannot be imported: {_words(error)}")]
         ) from error
     missing = [name for name in NEEDED if not callable(getattr(module, name, None))]
     if missing:
@@ -118,10 +130,14 @@ def _nothing(depth: object, shapes: Mapping[str, tuple[int, ...]]) -> bool:
 
 
 def check(
-    batch: Batch, results: Mapping[str, Mapping[str, Array]], outputs: Collection[str]
+    batch: Batch,
+    results: Mapping[str, Mapping[str, Array]],
+    outputs: Collection[str],
+    places: Mapping[str, Array] = MappingProxyType({}),
 ) -> None:
     """Raise FileError unless what the functions of a kernel returned (function -> output -> array)
-    are the outputs, as stacks of float64 (complex128) of the batch's extents.
+    are the outputs, as stacks of float64 (complex128) of the batch's extents, or of as many
+    elements as ``places`` names.
 
     Of shapes only the number of elements is looked at: a library may accept an output of another
     shape that holds as many.
@@ -129,7 +145,8 @@ def check(
     cases, tensors = len(batch.ids), batch.tensors
     for out in outputs:
         desc = tensors[out]
-        dtype, size = DTYPES[desc.dtype].wide, cases * prod(desc.shape)
+        count = len(places[out]) if out in places else prod(desc.shape)
+        dtype, size = DTYPES[desc.dtype].wide, cases * count
         for what, arrays in results.items():
             array = arrays.get(out) if type(arrays) is dict else None
             if (
@@ -166,23 +183,35 @@ def blamed(batch: Batch, what: str, error: Exception) -> Exception:
     """
     if isinstance(error, (FileError, MemoryError)):
         return error
-    return fault(batch, what, f"raised {_words(error)}", _line(error, batch.op))
+    file, line = _place(error, batch.op)
+    return fault(batch, what, f"raised {_words(error)}", line, file)
 
 
-def fault(batch: Batch, what: str, text: str, line: int | None = None) -> FileError:
-    """What a function of a batch's kernel does wrong, with the first case of the batch."""
-    return FileError([Problem(file_of(batch.op), line, what, f"{text} (case {batch.ids[0]})")])
+def fault(
+    batch: Batch, what: str, text: str, line: int | None = None, file: str | None = None
+) -> FileError:
+    """What a function of a batch's kernel does wrong, in the kernel's file or in one that it shares
+    with others, with the first case of the batch.
+    """
+    problem = Problem(file or file_of(batch.op), line, what, f"{text} (case {batch.ids[0]})")
+    return FileError([problem])
 
 
 def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {(str(error) or 'no message').splitlines()[0]}"
 
 
-def _line(error: Exception, op: str) -> int | None:
-    """The innermost line of the kernel's own file that an error came through."""
-    own = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename.endswith(f"{op}.py")
+def _place(error: Exception, op: str) -> tuple[str, int | None]:
+    """The file and innermost line that an error came through: of the kernel, or of what it shares
+    with others where none of its own lines ran.
+    """
+    frames = [
+        (Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)
     ]
-    return own[-1] if own else None
+    own = [(file_of(op), line) for path, line in frames if path.name == f"{op}.py"]
+    shared = [
+        (file_of(path.stem), line)
+        for path, line in frames
+        if path.parent == FOLDER and path.stem != "__init__"
+    ]
+    return [(file_of(op), None), *shared, *own][-1]

@@ -11,25 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.heading import RESERVED
 from opgen.bundle.format.layout import Layout
+from opgen.bundle.format.seeds import Seed, Seeds
+from opgen.bundle.format.tensorrow import DRAWN, NO_DATA
 from opgen.bundle.read.readback import (
-    StoredTensors,
     case_table,
     common_kinds,
     kinds_of,
     outputs,
     pieces,
+    seeds_of,
     stored_tensors,
 )
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.write.writer import Writer
 from opgen.calls.case_table import CaseTable
+from opgen.calls.stored_tensors import StoredTensors
 from opgen.calls.vocabulary import vocabulary
 from opgen.generation.header import KEYS
 from opgen.model import natural
@@ -38,6 +41,9 @@ _OWN = ("shard", "products", "format", "format_version")
 """What may differ between parts, or follows from the format."""
 _AT_A_TIME = 1 << 20
 """Bytes of data that are copied in one go."""
+
+
+RowOrRows = TypeVar("RowOrRows", int, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class Part:
     cases: int
     kinds: Mapping[str, Mapping[str, str]]
 
-    def row(self, row: np.ndarray) -> np.ndarray:
+    def row(self, row: RowOrRows) -> RowOrRows:
         """The rows in the whole of rows here."""
         return row * self.of + self.index - 1
 
@@ -68,18 +74,21 @@ def merge(
     """
     parts = fitting([_part(Path(path)) for path in paths])
     kinds, written = common_kinds(part.kinds for part in parts), dict[str, set[str]]()
-    tables, stored = [], []
+    tables, stored, seeds = [], [], list[Seed]()
     for part in parts:
         with Bundle(part.path) as bundle:
             tables.append(case_table(bundle, kinds))
             stored.append(stored_tensors(bundle))
+            seeds += (seed._replace(case=part.row(seed.case)) for seed in seeds_of(bundle))
             for api, names in outputs(bundle).items():
                 written.setdefault(api, set()).update(names)
     order = np.argsort(np.concatenate([part.row(np.arange(part.cases)) for part in parts]))
     cases = CaseTable.concatenate(tables).take(order)
-    data = StoredTensors.concatenate(stored)
-    layout = Layout.of(data.kind.values, data.kind.number, data.elements, data.counts, order)
-    with Writer(output, _header(parts), cases, layout, force=force, outputs=written) as writer:
+    layout = Layout.of(StoredTensors.concatenate(stored).take(order))
+    drawn = Seeds.of(seeds)
+    with Writer(
+        output, _header(parts), cases, layout, force=force, outputs=written, seeds=drawn
+    ) as writer:
         for part in parts:
             with Bundle(part.path) as bundle:
                 for cases_done in _copy(part, bundle, layout, writer):
@@ -93,11 +102,14 @@ def _copy(part: Part, bundle: Bundle, layout: Layout, writer: Writer) -> Iterato
     go, that add up to all.
     """
     tensors, begun, told = bundle.tables["tensors"], 0, 0
-    held = np.flatnonzero(tensors["position"] >= 0)
+    held = np.flatnonzero(tensors["position"] != NO_DATA)
     case = tensors["case"][held].astype(np.int64)
     place = np.arange(len(held)) - np.searchsorted(case, case)
     target = np.empty(len(tensors), dtype=np.int64)
     target[held] = layout.starts[part.row(case)] + place
+    drawn = np.flatnonzero(tensors["position"] == DRAWN)
+    writer.accept(target[drawn], tensors["digest"][drawn])
+    begun += len(drawn)
     for rows, some in pieces(bundle, _AT_A_TIME):
         writer.copy(target[rows], tensors["digest"][rows], some)
         begun += len(rows)

@@ -16,21 +16,19 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from opgen import golden
-from opgen.generation import computing
+from opgen.generation import probe_calls
 from opgen.generation.kernels import Parts, whole
 from opgen.generation.versions import ARITHMETIC, versions
-from opgen.model import TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import Limits, Sums, bound, certain_overflows
 from opgen.numerics.chain import chain_of
 from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.fill import draw, keys
-from opgen.numerics.formats import DTYPES, FORMATS
+from opgen.numerics.formats import DTYPES, FLOATING, FORMATS
+from opgen.numerics.input_tensor import InputTensor, Role
 from opgen.numerics.recipes import quantum
 from opgen.numerics.rounding import in_compute, is_tie, rounded, stored, ulp
-from opgen.numerics.slot import Role, Slot
 from opgen.numerics.splitmix import hashed
-from opgen.suite.batch import Batch
 
 Results: TypeAlias = Iterable[object]
 """Arrays and numbers, in a fixed order."""
@@ -46,35 +44,6 @@ SLOTS = [
 ]
 """Dtype, compute dtype, depth, factors and range of the tensors that recipes fill."""
 ROLES: tuple[Role, ...] = ("gradient", "operand", "centre", "scale")
-CALLS: dict[str, tuple[dict[str, int], dict[str, tuple[int, ...]], dict[str, str]]] = {
-    "avg_pool2d_backward": (
-        {"Hin": 6, "Win": 7, "Hout": 5, "Wout": 3, "kH": 2, "kW": 3, "sH": 1, "sW": 2}
-        | {"padH": 0, "padW": 0, "divisorOverride": 0, "countIncludePad": 1},
-        {"gradOutput": (2, 5, 3), "self": (2, 6, 7), "gradInput": (2, 6, 7)},
-        {"gradOutput": "gradient"},
-    ),
-    "convolution_backward": (
-        {"transposed": 0, "groups": 1, "sW": 2, "dW": 1, "padLeft": 1},
-        {
-            **{"gradOutput": (2, 3, 5), "input": (2, 2, 9), "weight": (3, 2, 3)},
-            **{"gradInput": (2, 2, 9), "gradWeight": (3, 2, 3)},
-        },
-        {"gradOutput": "gradient", "input": "operand", "weight": "operand"},
-    ),
-    "group_norm_backward": (
-        {"N": 2, "C": 4, "HxW": 5, "group": 2},
-        {
-            **{"gradOut": (2, 4, 5), "input": (2, 4, 5), "mean": (2, 2), "rstd": (2, 2)},
-            **{"gamma": (4,), "gradInput": (2, 4, 5), "gradGammaOut": (4,), "gradBetaOut": (4,)},
-        },
-        {"gradOut": "gradient", "input": "operand", "mean": "centre", "rstd": "scale"}
-        | {"gamma": "operand"},
-    ),
-}
-"""Operator -> the names, shapes and roles of a call that is computed from its recipe to its bounds;
-what has no role is an output."""
-MODES = [("FLOAT16", "FLOAT16"), ("FLOAT", "FLOAT"), ("FLOAT", "HFLOAT32"), ("FLOAT", "FLOAT16")]
-"""Dtype and compute dtype of these calls."""
 
 
 class Fingerprint(NamedTuple):
@@ -118,15 +87,16 @@ def probes(operators: Collection[str], recipes: Collection[str]) -> Iterator[Fin
         known = versions((), [name])
         known = {what: known[what] for what in (f"recipe {name}", "streams", "rounding")}
         yield Fingerprint(f"recipe {name}", known, partial(_recipe, name))
+    yield Fingerprint("indices", {"streams": ARITHMETIC["streams"]}, _indices)
     for name, results in ARITHMETIC_RESULTS.items():
         known = {what: ARITHMETIC[what] for what in dict.fromkeys(("rounding", name))}
         yield Fingerprint(name, known, results)
-    for op, recipe in product(sorted(CALLS.keys() & {*operators}), recipes):
+    for op, recipe in product(sorted(probe_calls.CALLS.keys() & {*operators}), recipes):
         known = versions([op], [recipe])
-        yield Fingerprint(f"call {op} {recipe}", known, partial(_call, op, recipe))
+        yield Fingerprint(f"call {op} {recipe}", known, partial(probe_calls.computed, op, recipe))
 
 
-def _values(shape: tuple[int, ...], name: str) -> Array:
+def values(shape: tuple[int, ...], name: str) -> Array:
     """Multiples of 1/16 below 8, so that all sums are exact."""
     start = int.from_bytes(name.encode()[:8].ljust(8), "little")
     counters = np.arange(np.prod(shape, dtype=int), dtype=np.uint64) + np.uint64(start)
@@ -143,15 +113,17 @@ def _answers(op: str, probe: golden.ProbeCall) -> Results:
     kernel, parts = whole(op), Parts.of(op)
     tensors: dict[str, Array | None] = {}
     for name, shape in probe.shapes.items():
-        tensors[name] = None if shape is None else _values((2, *shape), name)
+        tensors[name] = None if shape is None else values((2, *shape), name)
         if shape is not None and probe.complex:
-            tensors[name] = _values((2, *shape), name) + 1j * _values((2, *shape), f"i{name}")
+            tensors[name] = values((2, *shape), name) + 1j * values((2, *shape), f"i{name}")
     shapes = {name: shape for name, shape in probe.shapes.items() if shape is not None}
     yield from (kernel.depth(probe.names, shapes, out) for out in probe.wanted)
     if parts.gain:
-        yield parts.gain(tensors)
+        yield parts.gain(tensors, probe.names)
     if parts.scale:
         yield parts.scale(probe.names)
+    if parts.thresholds:
+        yield parts.thresholds(probe.names)
     if parts.places:
         for foreign in (False, True):
             yield parts.places(probe.names, shapes, probe.wanted, foreign)
@@ -169,9 +141,18 @@ def _recipe(name: str) -> Results:
     """Data of all roles."""
     known = keys(0, ["first", "second"])
     for role, (dtype, compute, depth, factors, limits) in product(ROLES, SLOTS):
-        slot = Slot("probe", (2, 3, 4, 5), dtype, compute, depth, role, factors, limits)
-        yield draw(name, known, slot)
-        yield str(quantum(name, slot))
+        tensor = InputTensor("probe", (2, 3, 4, 5), dtype, compute, depth, role, factors, limits)
+        yield draw(name, known, tensor)
+        yield str(quantum(name, tensor))
+
+
+def _indices() -> Results:
+    """Whole numbers of every dtype, and between narrower limits."""
+    known = keys(0, ["first", "second"])
+    for dtype in sorted(DTYPES.keys() - FLOATING.keys()):
+        for limits in (None, (0.0, 1.0), (-1.0, 40.0)):
+            tensor = InputTensor("probe", (2, 30), dtype, "FLOAT", role="index", range=limits)
+            yield stored(draw("grid", known, tensor), dtype)
 
 
 def _rounding() -> Results:
@@ -188,7 +169,7 @@ def _rounding() -> Results:
     for mantissa in (10, 11):
         yield rounded(values, "HFLOAT32", mantissa)
         yield is_tie(values, mantissa)
-    for dtype, compute in product(DTYPES, FORMATS):
+    for dtype, compute in product(FLOATING, FORMATS):
         kept = stored(values, dtype)
         yield kept.view(np.uint8)
         yield in_compute(kept.astype(DTYPES[dtype].wide), dtype, compute)
@@ -196,8 +177,8 @@ def _rounding() -> Results:
 
 def _wide(number: int, name: str) -> Array:
     """Numbers of full length at 32 exponents: two cases."""
-    fractions = _values((2, number), name) + _values((2, number), f"{name}-low") * 2.0**-40
-    return np.ldexp(fractions, (_values((2, number), f"{name}-exponent") * 2).astype(np.int32))
+    fractions = values((2, number), name) + values((2, number), f"{name}-low") * 2.0**-40
+    return np.ldexp(fractions, (values((2, number), f"{name}-exponent") * 2).astype(np.int32))
 
 
 def _exact() -> Results:
@@ -221,7 +202,7 @@ def _bounds() -> Results:
     golden_, share = _wide(64, "golden"), np.abs(_wide(64, "share")) * 2.0**-20
     golden_[0, :3] = np.inf, np.nan, 70000
     magnitude = np.abs(golden_) * 3 + 1
-    for output, through, depth in product(DTYPES, (None, "FLOAT16", "BFLOAT16"), (1, 1000)):
+    for output, through, depth in product(FLOATING, (None, "FLOAT16", "BFLOAT16"), (1, 1000)):
         some = golden_ + 1j * golden_ if DTYPES[output].complex else golden_
         size = magnitude * (1 + 1j) if DTYPES[output].complex else magnitude
         for step, moved, gain in ((None, None, 1.0), (2.0**-10, None, 4.0), (None, share, 1.0)):
@@ -238,36 +219,7 @@ def _streams() -> Results:
     yield keys(7, ["first", "second"])
     for recipe in ("normal", "one_hot"):
         for ids in (["first"], ["second", "first"]):
-            yield draw(recipe, keys(7, ids), Slot("other", (3, 50), "FLOAT", "FLOAT"))
-
-
-def _call(op: str, recipe: str) -> Results:
-    """Inputs, goldens and bounds of a call, in every mode."""
-    names, shapes, roles = CALLS[op]
-    inputs = tuple(name for name in shapes if name in roles)
-    outputs = tuple(name for name in shapes if name not in roles and name != "self")
-    for (dtype, compute), optional in product(MODES, [False, True]):
-        tensors = {name: TensorDesc(shape, dtype) for name, shape in shapes.items()}
-        batch = Batch(
-            op=op,
-            rows=np.arange(2),
-            ids=("first", "second"),
-            tensors=tensors,
-            elements=sum(int(np.prod(shape)) for shape in shapes.values()),
-            inputs=inputs,
-            names=names,
-            wanted=outputs,
-            exact=frozenset(outputs[1:] if optional else ()),
-            compute=compute,
-            optional=optional,
-            recipe=recipe,
-            roles=roles,
-            gradient=inputs[0],
-            factors=len(inputs),
-        )
-        arrays = computing.compute([batch], 0)[0]
-        for key in sorted(arrays):
-            yield arrays[key].view(np.uint8) if key[1] == "input" else arrays[key]
+            yield draw(recipe, keys(7, ids), InputTensor("other", (3, 50), "FLOAT", "FLOAT"))
 
 
 ARITHMETIC_RESULTS: Mapping[str, Callable[[], Results]] = {

@@ -7,8 +7,8 @@ import numpy as np
 from opgen.model import TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
+from opgen.numerics.input_tensor import InputTensor
 from opgen.numerics.rounding import stored
-from opgen.numerics.slot import Slot
 from opgen.numerics.views import index
 from opgen.suite.batch import Batch
 
@@ -16,13 +16,13 @@ GAP = -512.0
 """What lies in a storage where no element of the view is: a wrong stride shows."""
 
 
-def given(batch: Batch, slot: Slot) -> Array:
+def given(batch: Batch, tensor: InputTensor) -> Array:
     """Values that a plan or a user gives, rounded once to storage, the same for every case: (B,
     *shape).
     """
-    wide = DTYPES[slot.dtype].wide
+    wide = DTYPES[tensor.dtype].wide
     values = stored(
-        np.array(batch.given[slot.tensor], dtype=wide).reshape(slot.shape), slot.dtype
+        np.array(batch.given[tensor.name], dtype=wide).reshape(tensor.shape), tensor.dtype
     ).astype(wide)
     return np.repeat(values[None], len(batch.ids), axis=0)
 

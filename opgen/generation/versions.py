@@ -29,7 +29,7 @@ def versions(operators: Iterable[str], recipes: Iterable[str]) -> dict[str, int]
     FileError where an operator has no kernel.
 
     >>> versions(["avg_pool2d_backward"], ["grid"])["kernel avg_pool2d_backward"]
-    2
+    3
     """
     return {
         **{f"kernel {op}": Parts.of(op).version for op in operators},

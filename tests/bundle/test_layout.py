@@ -5,6 +5,8 @@ import pytest
 
 from opgen.bundle.format.dtypes import DTYPES, ROLES, BundleError
 from opgen.bundle.format.layout import Layout
+from opgen.calls.categorical import Categorical
+from opgen.calls.stored_tensors import StoredTensors
 from tests.support.bundle_sample import planned
 
 UNITS = {"FLOAT16": 32, "DOUBLE": 8, "BOOL": 64}
@@ -97,4 +99,5 @@ def test_nothing_lies_nowhere() -> None:
 def test_no_tensor_has_less_than_nothing(elements: int) -> None:
     one, none = np.array([1]), np.array([0])
     with pytest.raises(BundleError, match="no file can hold"):
-        Layout.of([("x", "input", "FLOAT")], none, np.array([elements]), one, none)
+        kind = Categorical((("x", "input", "FLOAT"),), none)
+        Layout.of(StoredTensors(kind, np.array([elements]), one, none))

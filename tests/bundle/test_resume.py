@@ -14,6 +14,7 @@ from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,9 @@ import pytest
 import opgen
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.read.verify import verify
+from opgen.bundle.write import output
 from opgen.bundle.write.output import partial
+from opgen.bundle.write.writer import Writer
 from opgen.generation import engine
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
@@ -330,6 +333,36 @@ def after_ctrl_c(folder: Path, workers: str) -> tuple[subprocess.Popen[str], str
         os.killpg(process.pid, signal.SIGINT)
     _, messages = process.communicate(timeout=60)
     return process, messages, time.monotonic() - begin
+
+
+def test_ctrl_c_at_any_line_of_the_beginning_leaves_no_file(suite: Suite, tmp_path: Path) -> None:
+    """At each line of the modules that write, one after the other, until none is left."""
+    path = tmp_path / "pool.h5"
+    folder = str(Path(output.__file__).parent)
+    before, left = sys.gettrace(), 0
+
+    def beginning(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal left
+        if not frame.f_code.co_filename.startswith(folder):
+            return None
+        left -= event == "line"
+        if event == "line" and left == 0:
+            signal.raise_signal(signal.SIGINT)
+        return beginning
+
+    for line in range(1, 2000):
+        left = line
+        sys.settrace(beginning)
+        try:
+            writer = Writer(path, {}, suite.cases, engine.layout(suite), keep=True)
+        except KeyboardInterrupt:
+            assert not partial(path).exists(), line
+        else:
+            break
+        finally:
+            sys.settrace(before)
+    assert 20 < line < 1999
+    writer.abort()
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -136,11 +136,13 @@ def test_what_is_normal_is_not_subnormal() -> None:
 
 def of_smoke(recipe: str) -> list[Batch]:
     """One case of each batch of the smoke suites, of every operator and dtype, with data of another
-    recipe.
+    recipe; without formats that store outputs in another order than kernels compute them.
     """
     whole = [batch for name in suites.PAGES for batch in suites.suite(name, "smoke").batches]
     return [
-        replace(batch, rows=batch.rows[:1], ids=batch.ids[:1], recipe=recipe) for batch in whole
+        replace(batch, rows=batch.rows[:1], ids=batch.ids[:1], recipe=recipe)
+        for batch in whole
+        if not batch.turned
     ]
 
 
@@ -148,6 +150,7 @@ def floats(array: Array) -> Array:
     return np.ascontiguousarray(array).reshape(-1).view(array.real.dtype).astype(np.float64)
 
 
+@np.errstate(all="ignore")
 @pytest.mark.parametrize("recipe", ["normal", "wide_exponent", "subnormals"])
 def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
     """Any subset of the subnormal inputs read as 0: the gradients stay within the bound, with all
@@ -170,7 +173,8 @@ def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
                 golden, limit = floats(arrays[out, "golden"]), floats(arrays[out, "bound"])
                 error = np.abs(floats(device[out]) - golden)
                 assert (error <= limit)[np.isfinite(golden)].all(), (batch.ids, out)
-                if (error > limit / 8)[np.isfinite(golden)].any():
+                lost = (golden != 0) & (floats(device[out]) == 0)
+                if (lost | (error > limit / 8))[np.isfinite(golden)].any():
                     moved.add(batch.op)
     assert recipe != "subnormals" or moved == {batch.op for batch in some}
 
@@ -204,7 +208,9 @@ def test_plain_sums_of_a_grid_have_no_bound(recipe: str) -> None:
         for batch in of_smoke(recipe)
         if batch.tensors[batch.gradient].plain
         and batch.tensors[batch.gradient].dtype == "FLOAT"
+        and 0 not in batch.tensors[batch.gradient].shape
         and batch.compute != "FLOAT16"  # which results may be kept in
+        and 0 not in batch.tensors[batch.gradient].shape
     ]
     for batch, arrays in zip(some, compute(some, 0), strict=True):
         for out in {"gradBias", "gradBetaOut"} & set(batch.wanted):
@@ -293,14 +299,18 @@ def test_a_device_may_leave_an_optional_rounding_out(recipe: str) -> None:
 def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:
     unread = set()
     for batch in of_smoke("normal"):
+        if "saved" in batch.roles.values():
+            continue  # what a forward saved follows from the other inputs
         (before,) = compute([batch], 0)
         for name in batch.inputs:
+            if batch.roles.get(name) == "argument":
+                continue  # it is read, even where another value of it leads to the same gradient
             values = inputs.fill([batch], [9], 0)[0].values[name]
             assert values is not None
             values.reshape(-1)[::7] = 2.0**-24  # a subnormal FLOAT16
             (after,) = compute([replace(batch, given={name: values[0]})], 0)
             for out in batch.wanted:
-                if before[out, "golden"].size and np.array_equal(
+                if before[out, "golden"].any() and np.array_equal(
                     before[out, "golden"], after[out, "golden"], equal_nan=True
                 ):
                     unread.add((batch.op, name, out))
@@ -316,29 +326,34 @@ def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:
 @pytest.mark.parametrize("name", suites.PAGES)
 def test_everyday_data_tell_right_from_wrong(name: str) -> None:
     """Half of the elements that are not 0 have a bound below their size, at least, so that zeros
-    are seen; and some bound of every output is a small share of its golden.
+    are seen; and some bound of every output is a small share of its golden. Data that a case
+    gives, as those on ties, are not everyday. Far from the one 1 among zeros gradients may be
+    subnormal, which a device may flush.
     """
     some = [
         batch
         for batch in suites.suite(name).batches
-        if batch.recipe in ("grid", "normal", "integers", "ones", "one_hot")
+        if batch.recipe in ("grid", "normal", "integers", "ones", "one_hot") and not batch.given
     ]
     outputs = [
-        (batch.ids, out, arrays)
+        (batch, out, arrays)
         for batch in some
         for arrays in compute([batch], 0)
         for out in batch.wanted
     ]
-    for ids, out, arrays in outputs:
+    for batch, out, arrays in outputs:
+        ids = batch.ids
         golden, limit = (
             floats(arrays[out, "golden"]).reshape(len(ids), -1),
             floats(arrays[out, "bound"]).reshape(len(ids), -1),
         )
         there = golden != 0
-        assert ((np.abs(golden) > limit).sum(axis=1) * 2 >= there.sum(axis=1)).all(), (ids, out)
+        flushed = format_of(batch.compute).min_normal if batch.recipe == "one_hot" else 0
+        owed = there & (np.abs(golden) >= flushed)
+        assert ((np.abs(golden) > limit).sum(axis=1) * 2 >= owed.sum(axis=1)).all(), (ids, out)
         small = limit < CONCLUSIVE * np.abs(golden)
         assert (small.any(axis=1) | ~there.any(axis=1)).all(), (ids, out)
-    assert len(outputs) > 20
+    assert sum(len(batch.ids) for batch, _, _ in outputs) > 20
 
 
 @pytest.mark.parametrize(("dtype", "mode"), [("FLOAT16", 1), ("FLOAT", 2), ("BFLOAT16", 2)])
@@ -421,11 +436,76 @@ def test_how_far_two_sums_are_apart_is_rounded_up() -> None:
     kept = whole * (1 - np.where(source.random(400) < 0.2, 0.0, 2.0 ** -source.uniform(0, 52, 400)))
     unit = Fraction(2) ** -53
     for a, b, found in zip(
-        whole.tolist(), kept.tolist(), np.asarray(readings.share(whole, kept)).tolist(), strict=True
+        whole.tolist(), kept.tolist(), readings.share(whole, kept, kept, kept).tolist(), strict=True
     ):
         high, low = Fraction(a) * (1 + unit), Fraction(b) * (1 - unit)
         assert (
             found == 0 if a == b else high - low <= Fraction(found) <= high - low + 16 * unit * high
         )
-    odd = readings.share(np.array([1.0, np.inf, np.inf, 0.0]), np.array([2.0, np.inf, 1.0, 0.0]))
-    assert np.asarray(odd).tolist() == [0, 0, np.inf, 0]
+    nothing = np.zeros(4)
+    some = np.array([1.0, np.inf, np.inf, 0.0]), np.array([2.0, np.inf, 1.0, 0.0])
+    assert readings.share(*some, nothing, nothing).tolist() == [0, 0, np.inf, 0]
+
+
+def test_goldens_may_be_further_apart_than_their_magnitudes() -> None:
+    """Those of a step, whose two sides have errors of one size."""
+    one, golden, other = np.ones(3), np.array([0.0, 1.0, np.nan]), np.array([0.5, 1.0, 1.0])
+    found = readings.share(one, one, golden, other)
+    assert 0.5 <= found[0] <= 0.5 + 2.0**-49 and found[1:].tolist() == [0, 0]
+
+
+def test_a_format_that_orders_axes_otherwise_has_the_same_numbers() -> None:
+    """Channels last, against the same data with channels first: what lies in storage, and every
+    golden and bound.
+    """
+    op, names = "max_pool2d_with_indices_backward", {"Hin": 4, "Win": 6, "Hout": 2, "Wout": 3}
+    names |= {f"{what}{axis}": size for what, size in [("k", 2), ("s", 2)] for axis in "HW"}
+    names |= {f"{what}{axis}": size for what, size in [("pad", 0), ("d", 1)] for axis in "HW"}
+    small, large = (2, 3, 2, 3), (2, 3, 4, 6)
+    tensors = {"gradOutput": (small, "FLOAT"), "self": (large, "FLOAT")}
+    tensors |= {"indices": (small, "INT32"), "gradInput": (large, "FLOAT")}
+    first = Batch(
+        op=op,
+        rows=np.arange(2),
+        ids=("a", "b"),
+        tensors={name: TensorDesc(*desc) for name, desc in tensors.items()},
+        elements=1,
+        inputs=("gradOutput", "self", "indices"),
+        names=names,
+        wanted=("gradInput",),
+        exact=frozenset(),
+        compute="FLOAT",
+        optional=False,
+        recipe="normal",
+        roles={"gradOutput": "gradient", "self": "operand", "indices": "saved"},
+        gradient="gradOutput",
+        factors=1,
+    )
+    behind = {
+        name: replace(desc, strides=(0, 1, desc.shape[3] * 3, 3), storage_shape=None)
+        for name, desc in first.tensors.items()
+    }
+    behind = {
+        name: replace(desc, strides=(desc.shape[2] * desc.shape[3] * 3, *desc.strides[1:]))
+        for name, desc in behind.items()
+    }
+    last = replace(first, tensors=behind, turned={"gradInput": (0, 2, 3, 1)})
+    a, b = compute([first], 0)[0], compute([last], 0)[0]
+    for (name, role), array in a.items():
+        shape = (2, *first.tensors[name].shape)
+        turned = np.moveaxis(array.reshape(shape), 2, -1)
+        assert np.array_equal(b[name, role].reshape(turned.shape), turned), (name, role)
+    assert np.unique(a["indices", "input"]).size > 3
+
+
+@pytest.mark.parametrize("op", ["max_pool2d_with_indices_backward", "adaptive_max_pool2d_backward"])
+def test_indices_that_a_page_limits_are_those_of_the_forward(op: str) -> None:
+    """Limits of values are not a range that a call asks for."""
+    seen = 0
+    for batch in suites.suite(op, "smoke").batches:
+        if batch.wanted and batch.elements and batch.tensors["indices"].range is None:
+            (found,) = inputs.fill([batch], [1], 0)
+            kept = kernel(op).saved(found.values, batch.names)["indices"]
+            assert np.array_equal(found.values["indices"], kept), batch.ids
+            seen += kept.size
+    assert seen > 100

@@ -16,6 +16,7 @@ from opgen.calls.jsonl import NamedCall
 from opgen.generation import computing, engine
 from opgen.generation.engine import compute, together
 from opgen.golden import kernel
+from opgen.golden._sampling import NEAREST
 from opgen.golden.convolution_backward import places
 from opgen.spec.catalog import catalog
 from opgen.suite.batch import Batch
@@ -144,19 +145,36 @@ def test_places_are_those_on_which_every_wanted_output_depends(
     assert reached.any() and reached.all() == (wanted == ("gradBias",))
 
 
+def is_flat(batch: Batch, output: str) -> bool:
+    """Whether an output is zero whatever the gradient: no element is nearer if a place moves."""
+    return output == "gridGrad" and batch.names["interpolationMode"] == NEAREST
+
+
 @pytest.mark.parametrize("name", suites.PAGES)
 def test_every_one_hot_is_seen_in_every_output(name: str) -> None:
+    """They show indices, so every operator has them but those whose kernel is a formula of a
+    function's arguments or a derivative from its result, which may be 0 where the 1 stands. An
+    index may leave the 1 out, in fewer than half of the cases.
+    """
     batches = [
         batch for batch in suites.suite(name, "standard").batches if batch.recipe == "one_hot"
     ]
-    assert len(batches) > 5
+    of_a_function = {"formula", "derivative"} & vars(kernel(suites.page(name).op)).keys()
+    assert of_a_function or len(batches) >= 3
+    lost: list[tuple[str, str]] = []
+    cases = 0
     for some in together(batches):
         for batch, arrays in zip(some, computing.compute(some, 0), strict=True):
             for out in batch.wanted:
-                assert arrays[out, "golden"].reshape(len(batch.ids), -1).any(axis=1).all(), (
-                    batch.ids,
-                    out,
-                )
+                if not arrays[out, "golden"].size or is_flat(batch, out):
+                    continue  # nothing is seen
+                seen = arrays[out, "golden"].reshape(len(batch.ids), -1).any(axis=1)
+                lost += [
+                    (name, out) for name, found in zip(batch.ids, seen, strict=True) if not found
+                ]
+                cases += len(seen)
+    chooses = any("index" in batch.roles.values() for batch in batches)
+    assert len(lost) <= (cases - 1) // 2 * chooses, lost
 
 
 def test_what_storage_cannot_hold_is_read_back_as_inf():

@@ -50,7 +50,7 @@ def changed_rounding(patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("change", "where", "version"),
     [
-        (changed_kernel, "kernel reflection_pad2d_backward", "kernel reflection_pad2d_backward 1"),
+        (changed_kernel, "kernel reflection_pad2d_backward", "kernel reflection_pad2d_backward 2"),
         (changed_recipe, "recipe normal", "recipe normal 1"),
         (changed_rounding, "rounding", "rounding 1"),
     ],
@@ -89,7 +89,7 @@ def test_a_suite_needs_the_probes_of_its_operators_and_recipes(
         "kernel group_norm_backward",
         "recipe grid",
         "recipe zeros",
-        *("streams", "rounding", "exact", "bounds"),
+        *("indices", "streams", "rounding", "exact", "bounds"),
         "call group_norm_backward grid",
         "call group_norm_backward zeros",
     }

@@ -21,6 +21,7 @@ import pytest
 from opgen.generation import processes
 from opgen.generation.processes import Killed, allowed, answers, cores, in_order
 from opgen.model import FileError, Problem
+from opgen.spec.catalog import catalog
 from opgen.suite.selection import Request
 
 
@@ -295,7 +296,8 @@ def test_suites_are_enumerated_side_by_side_to_the_same_cases() -> None:
         return [draft for draft, _ in found]
 
     alone, together = request.suite(), request.suite(each)
-    assert len(workers) == 4 and set(workers) > {here}
+    pages = [spec for op in request.operators for spec in catalog().of(catalog().api(op))]
+    assert len(workers) == len(pages) == 7 and set(workers) > {here}
     assert (
         list(together.cases) == list(alone.cases)
         and list(together.cases.purposes) == list(alone.cases.purposes)

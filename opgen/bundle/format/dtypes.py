@@ -59,7 +59,7 @@ FORMATS = {
     "NC": 35,
     "NCL": 47,
 }
-ROLES = {"input": 0, "output": 1, "golden": 2, "bound": 3}
+ROLES = {"input": 0, "output": 1, "golden": 2, "bound": 3, "places": 4, "sums": 5}
 KINDS = {"valid": 0, "invalid": 1, "handwritten": 2, "given": 3}
 BUCKETS = {
     "valid": 0,
@@ -79,8 +79,12 @@ PARAMETER_KINDS = {
     "int": 4,
     "bool": 5,
     "float": 6,
+    "string": 7,
+    "float_array": 8,
+    "scalar": 9,
+    "tensor_list": 10,
 }
-BASES = {"none": 0, "read": 1, "inferred": 2}
+BASES = {"none": 0, "read": 1, "inferred": 2, "observed": 3, "accepted": 4}
 
 CODE_WORDS = {ANY_ERROR: -1, CRASH: -2}
 """Words among the admissible status codes, as they stand in a list of integers; the codes are never

@@ -6,7 +6,6 @@ any tensor at any time, from any process, and the file comes out the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -22,8 +21,11 @@ from opgen.bundle.format.dtypes import (
     room,
     stored_dtypes,
 )
+from opgen.bundle.format.seeds import Seeds
+from opgen.bundle.format.tensorrow import DRAWN
 from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize
+from opgen.calls.stored_tensors import StoredTensors
 
 _LARGEST = 1 << 46
 """Elements of one tensor, and of one blob, beyond which no file is planned."""
@@ -47,8 +49,8 @@ class Layout:
     """Columns with one row per tensor that has data, grouped by case, and the size of each blob.
 
     ``form`` is a number per case, the same for cases with the same tensors. ``position`` counts
-    elements in the blob of the row's dtype. Rows of a case are consecutive, in the order of
-    its set.
+    elements in the blob of the row's dtype, or is ``DRAWN``. Rows of a case are consecutive, in the
+    order of its set.
     """
 
     cases: int
@@ -63,26 +65,18 @@ class Layout:
     blobs: dict[str, int]
 
     @classmethod
-    def of(
-        cls,
-        kinds: Sequence[tuple[str, str, str]],
-        kind: np.ndarray,
-        elements: np.ndarray,
-        counts: np.ndarray,
-        sets: np.ndarray,
-    ) -> Layout:
-        """Lay out the data of cases: case ``i`` has the tensors of set ``sets[i]``.
-
-        ``counts`` says how many each set has, one set's behind another's; each of them is of one of
-        some ``kinds`` (name, role, dtype), all different, and has so many ``elements``, an input
-        those of its whole storage.
+    def of(cls, stored: StoredTensors, drawn: Seeds | None = None) -> Layout:
+        """Lay out the data of cases, of whose inputs some are ``drawn`` where they are read.
 
         The data of cases whose tensors are alike are neighbours, in the order of the first of each
         kind, so that they can be written and read in one piece. Raises BundleError for a dtype that
         has no data and for sizes no file can hold.
         """
+        if drawn is not None:
+            stored = drawn.marked(stored)
+        kinds, counts, sets = stored.kind.values, stored.counts, stored.of
         names, ends = Categorical.of([name for name, _, _ in kinds]), np.cumsum(counts)
-        columns = np.stack([kind, elements], axis=1)
+        columns = np.stack([stored.kind.number, stored.elements], axis=1)
         raw, width = columns.tobytes(), columns.itemsize * columns.shape[1]
         alike, _ = factorize(
             raw[start * width : end * width] for start, end in pairwise([0, *ends.tolist()])
@@ -93,10 +87,12 @@ class Layout:
         of, place = spread(counts[first])
         kind, elements = columns[(ends - counts)[first][of] + place].T
         name = names.number.astype(np.int32)[kind]
-        role = np.array([ROLES[role] for _, role, _ in kinds], dtype=np.int8)[kind]
+        again = np.array([role == "drawn" for _, role, _ in kinds], dtype=bool)[kind]
+        role = np.array([ROLES.get(role, 0) for _, role, _ in kinds], dtype=np.int8)[kind]
         dtype = np.array([DTYPES[dtype] for _, _, dtype in kinds], dtype=np.int8)[kind]
         cases, among = _ranks(form.number, len(first))
-        position, step, blobs = _positions(dtype, elements, of, cases)
+        position, step, blobs = _positions(dtype, np.where(again, 0, elements), of, cases)
+        position[again], step[again] = DRAWN, 0
         count = counts[sets]
         case = np.repeat(np.arange(len(sets), dtype=np.uint32), count)
         starts = np.cumsum(counts[first]) - counts[first]

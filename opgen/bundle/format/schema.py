@@ -4,6 +4,7 @@ these types, and every reader holds a file against them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from math import inf
@@ -14,7 +15,7 @@ import numpy as np
 from opgen.bundle.format import dtypes
 from opgen.bundle.format.digest import DIGEST_TYPE
 from opgen.bundle.format.dtypes import enum, words_of
-from opgen.bundle.format.tensorrow import NO_DATA
+from opgen.bundle.format.tensorrow import DRAWN, NO_DATA
 from opgen.model import STATUS_WORDS
 from opgen.numerics import formats
 
@@ -67,8 +68,10 @@ Columns: TypeAlias = Mapping[str, Column]
 
 
 def identifier(word: str) -> bool:
-    """Whether a word may be a name in C and in Python, and needs no quotes anywhere."""
-    return word.isascii() and word.isidentifier()
+    """Whether a word may be a name in C and in Python, and needs no quotes anywhere; or names a
+    tensor of a list: ``hx[1]``.
+    """
+    return bool(re.fullmatch(r"[A-Za-z_]\w*(\[\d+\])?", word, re.ASCII))
 
 
 def dtype(columns: Columns, **own: np.dtype) -> np.dtype:
@@ -90,7 +93,7 @@ CASE = Column("<u4", of="cases")
 _TEXT, _OWN = Column("|S*"), Column("[|<]u[12]", {})
 _ROW, _COUNT = Column("<u4"), Column("<u2")
 _STRING, _LIST = Column("<u4", of="strings"), Column("<u4", of="lists")
-_ELEMENTS, _POSITION = Column("<i8", least=0), Column("<i8", least=NO_DATA)
+_ELEMENTS, _POSITION = Column("<i8", least=0), Column("<i8", least=min(NO_DATA, DRAWN))
 _DIGEST, _NUMBER, _REAL = Column(f"|{DIGEST_TYPE}"), Column("<i8"), Column("<f8")
 _POOLS = {
     "lists": {"start": _ROW, "length": _ROW},
@@ -147,6 +150,13 @@ BUNDLE: Mapping[str, Columns] = {
     "cases": _CASES,
     "tensors": _TENSORS,
     "breaks": _BREAKS,
+    "seeds": {
+        "tensor": Column("<u4", of="tensors"),
+        "start": Column("<u8"),
+        "low": _NUMBER,
+        "high": _NUMBER,
+        "exponent": Column("<i4", least=-1074, most=1023),
+    },
     "ranges": {"tensor": Column("<u4", of="tensors"), "low": _REAL, "high": _REAL},
     "parameters": {"op": _OWN, "name": _OWN, "kind": Column("|i1", dtypes.PARAMETER_KINDS)},
     **_POOLS,
@@ -183,11 +193,17 @@ ROWS = {"bundle": "cases", "results": "results"}
 
 ABSENT = Column("|b1")
 """The column ``<name>.null`` of ``/attributes/<op>``."""
+SCALAR_DTYPE = Column("|i1")
+"""The column ``<name>.dtype``."""
 ARGUMENTS = {
-    "int": Column("[|<]i[1248]"),
+    "int": Column("[|<][iu][1248]"),
     "bool": Column("|b1"),
     "float": _REAL,
     "int_array": _LIST,
     "bool_array": _LIST,
+    "float_array": _LIST,
+    "string": _STRING,
+    "scalar": _REAL,
+    "tensor_list": Column("[|<][iu][1248]"),
 }
 """Kind of a parameter to its column in ``/attributes/<op>``; others have none."""

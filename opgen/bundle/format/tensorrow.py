@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-NO_DATA = -1
-"""The position of a tensor that is described and has no data."""
+NO_DATA, DRAWN = -1, -2
+"""The position of a tensor that is described and has no data, and of one whose data are drawn again
+where they are read."""
 
 
 class TensorRow(NamedTuple):
@@ -14,7 +15,7 @@ class TensorRow(NamedTuple):
 
     ``case`` is a row of ``/cases``; ``shape``, ``strides`` and ``storage_shape`` are rows of
     ``/lists``, 0 where there are none; ``position`` counts elements in the blob of ``dtype``,
-    :data:`NO_DATA` where there are none.
+    :data:`NO_DATA` where there are none and :data:`DRAWN` where they follow from a seed.
     """
 
     case: int
@@ -32,7 +33,7 @@ class TensorRow(NamedTuple):
 
     @property
     def has_data(self) -> bool:
-        """Whether its elements are in the file."""
+        """Whether it has elements, in the file or drawn."""
         return self.position != NO_DATA
 
     @property

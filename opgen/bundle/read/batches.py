@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from opgen.bundle.format.digest import digest_of
 from opgen.bundle.format.dtypes import ROLES, room
-from opgen.bundle.format.tensorrow import TensorRow
+from opgen.bundle.format.tensorrow import DRAWN, TensorRow
 from opgen.bundle.read.contents import BundleTables
 
 _SAME = ("name", "role", "dtype", "shape", "strides", "offset", "storage_shape", "elements")
@@ -44,7 +44,8 @@ def batches(bundle: BundleTables, limit: int = 4 << 20) -> Iterator[CaseStack]:
         mine = tensors["dtype"] == number
         item[mine], blob[mine] = kind.itemsize, place
     taken = np.where(tensors["position"] >= 0, room(tensors["elements"], item), 0)
-    weight = np.bincount(tensors["case"], taken * item, len(cases)).astype(np.int64)
+    drawn = np.where(tensors["position"] == DRAWN, tensors["elements"], 0)
+    weight = np.bincount(tensors["case"], (taken + drawn) * item, len(cases)).astype(np.int64)
     alike = _alike(cases, tensors, taken, blob)
     edges = [0, *(np.flatnonzero(~alike) + 1).tolist(), len(cases)]
     for start, end in pairwise(edges):
@@ -69,6 +70,7 @@ def _alike(
     step = np.bincount(group, taken).astype(np.int64)[group[here]]
     held, empty = tensors["position"] >= 0, tensors["elements"] == 0
     same = held[here] == held[after]
+    same &= (tensors["position"][here] == DRAWN) == (tensors["position"][after] == DRAWN)
     same &= (
         ~held[here] | empty[here] | (tensors["position"][after] - tensors["position"][here] == step)
     )
@@ -85,6 +87,13 @@ def _read(
     described = map(TensorRow._make, table[first : first + count].tolist())
     chosen = [(i, row) for i, row in enumerate(described, first) if row.has_data]
     arrays = {}
+    drawn = [(i, row) for i, row in chosen if row.position == DRAWN]
+    chosen = [(i, row) for i, row in chosen if row.position != DRAWN]
+    for i, row in drawn:
+        alike = table[i : i + count * len(rows) : count].tolist()
+        stack = np.stack([bundle.tensor(TensorRow._make(each)) for each in alike])
+        shape = bundle.sequence(row.shape) or ()
+        arrays[bundle.names[row.name], _ROLES[row.role]] = stack.reshape(len(rows), *shape)
     for number, (kind, start, _) in bundle.blobs.items():
         mine = [(i, row) for i, row in chosen if row.dtype == number]
         full = [row for _, row in mine if row.elements]

@@ -6,10 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from opgen.bundle.format.dtypes import ROLES
+from opgen.bundle.format.dtypes import ROLES, WORDS
 from opgen.bundle.read.contents import BundleTables
-from opgen.calls.kinds import COLUMN_KINDS
-from opgen.calls.table import UNLIMITED, ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
+from opgen.calls.columns import (
+    UNLIMITED,
+    ArrayColumn,
+    Column,
+    ScalarColumn,
+    TensorColumn,
+    TypedColumn,
+)
+from opgen.calls.kinds import KINDS, column_of
+from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
 
 _KINDS = {"int": "int64", "float": "double", "null": "int_array"}
@@ -23,26 +31,41 @@ def call_table(
     another that is made of the same page.
     """
     columns: dict[str, Column] = {}
-    known = {name: _KINDS.get(kind, kind) for name, kind in kinds.items()}
+    known = {name: _kind(bundle, api, name, kind) for name, kind in kinds.items()}
     attributes = bundle.tables[f"attributes/{api}"]
     attributes = attributes[bundle.tables["cases"]["attributes_row"][cases]]
     names = attributes.dtype.names or ()
     for name, kind in known.items():
-        element = COLUMN_KINDS[kind].element.dtype
-        if COLUMN_KINDS[kind].family == "tensor":
+        element = KINDS[kind].element.dtype
+        if KINDS[kind].family == "tensor":
             columns[name] = _tensor_column(bundle, name, cases)
             continue
         nothing = np.zeros(len(cases), dtype=np.int64)
         values = attributes[name] if name in names else nothing
-        if COLUMN_KINDS[kind].family == "array":
+        if KINDS[kind].family == "array":
             length, items = _lists(bundle, values, 0)
+            items = items.view(np.float64) if element.kind == "f" else items
             columns[name] = ArrayColumn(values == 0, length, items.astype(element))
         else:
+            if KINDS[kind].family == "typed":
+                dtype = _positions("dtype", WORDS, attributes[f"{name}.dtype"]).astype(np.int16)
+                null = attributes[f"{name}.null"] if f"{name}.null" in names else nothing
+                columns[name] = TypedColumn(null.astype(bool), dtype, values.astype(element))
+                continue
+            if element.kind == "U":
+                values = np.array(bundle.strings)[values.astype(np.int64)]
             marked = attributes[f"{name}.null"] if f"{name}.null" in names else nothing
             null = marked if name in names else nothing == 0
-            columns[name] = ScalarColumn(null.astype(bool), values.astype(element))
+            columns[name] = ScalarColumn(null.astype(bool), column_of(element, values.tolist()))
     words, numbers = bundle.words["cases.product"], bundle.tables["cases"]["product"][cases]
     return CallTable(api, known, _positions("product", words, numbers).astype(np.int8), columns)
+
+
+def _kind(bundle: BundleTables, api: str, name: str, kind: str) -> str:
+    """The kind in calls of a parameter: the widest that a bundle does not tell apart."""
+    table = bundle.tables[f"attributes/{api}"]
+    wide = kind == "int" and table.dtype[name].kind == "u"
+    return "uint64" if wide else _KINDS.get(kind, kind)
 
 
 def _tensor_column(bundle: BundleTables, name: str, cases: np.ndarray) -> TensorColumn:

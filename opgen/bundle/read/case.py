@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from opgen.bundle.format.dtypes import ROLES
+from opgen.bundle.format.dtypes import ROLES, WORDS
 from opgen.bundle.format.tensorrow import TensorRow
 from opgen.bundle.read.contents import BundleTables
 from opgen.bundle.read.finished import LazyArrays
+from opgen.calls import reals
+from opgen.calls.call_json import folded, plain
+from opgen.calls.typed import value_of
 from opgen.model import (
+    AclScalar,
     Argument,
     Break,
     Bucket,
@@ -24,16 +29,23 @@ from opgen.model import (
     row_major,
 )
 
-_INPUT, _OUTPUT, _GOLDEN, _BOUND = (ROLES[role] for role in ("input", "output", "golden", "bound"))
+_ITEMS: Mapping[str, Callable[[int], float]] = {
+    "int_array": int,
+    "bool_array": bool,
+    "float_array": reals.of_bits,
+}
+_INPUT, _OUTPUT, _GOLDEN, _BOUND, _PLACES, _ = ROLES.values()
+_BASIS = {"accepted": "observed"}
+"""The word of a column for a basis of which it says more."""
 
 
 class CaseView:
-    """A case of a bundle, read piece by piece.
+    """A case of a bundle. Its parts are read from the file when you ask for them.
 
-    ``call``, a plain dict, is what to do; ``expect`` and ``library`` say which status a device may
-    return; ``inputs``, ``storage``, ``golden`` and ``bound`` are arrays by the name of their
-    parameter. ``kind``, ``intent``, ``recipe``, ``nearest_valid``, ``compute`` and ``inconclusive``
-    say where the case comes from and what it is for.
+    ``call`` is a plain dict, in the form of a call file. ``expect`` and ``library`` say which
+    statuses a device may return. ``inputs``, ``storage``, ``golden`` and ``bound`` map names of
+    parameters to arrays. ``kind``, ``intent``, ``recipe``, ``nearest_valid``, ``compute`` and
+    ``inconclusive`` say where the case comes from and what it tests.
     """
 
     __slots__ = ("_by_role", "_record", "_rows", "bundle", "row")
@@ -69,8 +81,15 @@ class CaseView:
     @property
     def call(self) -> dict[str, Any]:
         """The call as a plain dict: id, op, product, args."""
-        args = {name: _plain(value) for name, value in self.args.items()}
+        args = folded(self.plain_args)
         return {"id": self.id, "op": self.op, "product": self.product, "args": args}
+
+    @property
+    def plain_args(self) -> dict[str, Any]:
+        """The arguments as plain data; each tensor of a list by itself, and the list as their
+        number.
+        """
+        return {name: plain(value, layout=True) for name, value in self.args.items()}
 
     @property
     def op(self) -> str:
@@ -138,8 +157,10 @@ class CaseView:
         codes = self._number("library_codes")
         if codes == 0:
             return None
-        basis = cast(Literal["read", "inferred"], self._word("library_basis"))
-        return LibraryAnswer(self._text("library_release"), self.bundle.codes(codes), basis)
+        word = self._word("library_basis")
+        basis = cast(Literal["read", "inferred", "observed"], _BASIS.get(word, word))
+        release, accepted = self._text("library_release"), word != "observed"
+        return LibraryAnswer(release, self.bundle.codes(codes), basis, accepted)
 
     @property
     def inputs(self) -> LazyArrays[TensorRow]:
@@ -162,6 +183,13 @@ class CaseView:
         return LazyArrays(self.by_role[_BOUND], self._view)
 
     @property
+    def places(self) -> LazyArrays[TensorRow]:
+        """By output of which not all elements are looked at: the flat places of those that its
+        golden and its bound have, (N,).
+        """
+        return LazyArrays(self.by_role[_PLACES], self._view)
+
+    @property
     def written(self) -> list[str]:
         """The outputs of the call, whether there are goldens for them or not."""
         rows = (row for row in self.tensor_rows if row.role == _OUTPUT)
@@ -181,7 +209,7 @@ class CaseView:
         """By number of a role, name to row of ``/tensors``, for the tensors that have data."""
         if self._by_role is None:
             names = self.bundle.names
-            self._by_role = ({}, {}, {}, {})
+            self._by_role = tuple({} for _ in ROLES)
             for row in self.tensor_rows:
                 if row.has_data:
                     self._by_role[row.role][names[row.name]] = row
@@ -198,15 +226,19 @@ class CaseView:
         }
         values = bundle.tables[f"attributes/{self.op}"][self._number("attributes_row")].item()
         args: dict[str, Argument] = {}
-        for name, kind, column, null in bundle.parameters[self.op]:
+        for name, kind, column, null, dtype in bundle.parameters[self.op]:
             if kind == "tensor":
                 args[name] = described.get(name)
             elif kind == "null" or (null >= 0 and values[null]):
                 args[name] = None
-            elif kind in ("int_array", "bool_array"):
+            elif kind.endswith("_array"):
                 items = bundle.sequence(values[column])
-                truths = kind == "bool_array" and items is not None
-                args[name] = tuple(map(bool, items or ())) if truths else items
+                args[name] = None if items is None else tuple(map(_ITEMS[kind], items))
+            elif kind == "scalar":
+                word = WORDS[values[dtype]]
+                args[name] = AclScalar(value_of(values[column], word), word)
+            elif kind == "string":
+                args[name] = bundle.strings[values[column]]
             else:
                 args[name] = values[column]
         return args
@@ -244,20 +276,3 @@ class CaseView:
             for extent, step in zip(shape, strides, strict=True)
         )
         return as_strided(storage[row.offset :], shape, steps)
-
-
-def _plain(value: Argument) -> Any:
-    """An argument as JSON writes it; a tensor with every key, ``range`` only where it has one."""
-    if not isinstance(value, TensorDesc):
-        return list(value) if isinstance(value, tuple) else value
-    plain: dict[str, Any] = {
-        "shape": list(value.shape),
-        "dtype": value.dtype,
-        "format": value.format,
-        "strides": None if value.strides is None else list(value.strides),
-        "offset": value.offset,
-        "storage_shape": None if value.storage_shape is None else list(value.storage_shape),
-    }
-    if value.range is not None:
-        plain["range"] = list(value.range)
-    return plain

@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.bundle.format import dtypes
-from opgen.bundle.format.tensorrow import TensorRow
+from opgen.bundle.format.digest import digest_of
+from opgen.bundle.format.tensorrow import DRAWN, TensorRow
 from opgen.bundle.read.finished import FinishedFile
+from opgen.numerics.fill import drawn_again
 
 _WORDS = {code: word for word, code in dtypes.CODE_WORDS.items()}
 
@@ -24,6 +26,7 @@ class ParameterColumns(NamedTuple):
     kind: str
     column: int
     null: int
+    dtype: int
 
 
 class BundleTables(FinishedFile):
@@ -41,7 +44,27 @@ class BundleTables(FinishedFile):
         """The stored elements of one row of ``/tensors``: 1-D, owned by the caller. BundleError if
         damaged.
         """
+        if row.position == DRAWN:
+            return self._drawn(row)
         return self.elements(row.case, row.name, row.dtype, row.elements, row.position, row.digest)
+
+    def _drawn(self, row: TensorRow) -> np.ndarray:
+        """The elements of a tensor that the file holds a seed of."""
+        start, *steps = self._seeds[row.case, row.name]
+        low, high, exponent = steps
+        dtype = self.words["tensors.dtype"][row.dtype]
+        values = drawn_again(start, (low, high, exponent), row.elements, dtype)
+        if self.check and digest_of(values.view(np.uint8).data) != row.digest:
+            raise self.damage(row.case, row.name)
+        return values
+
+    @cached_property
+    def _seeds(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """(case, name) to where its stream begins, and its steps."""
+        seeds = self.tables["seeds"]
+        drawn = self.tables["tensors"][seeds["tensor"]]
+        keys = zip(drawn["case"].tolist(), drawn["name"].tolist(), strict=True)
+        return {key: tuple(seed[1:]) for key, seed in zip(keys, seeds.tolist(), strict=True)}
 
     def codes(self, number: int) -> tuple[int | str, ...]:
         """A list of status codes by its number, words as words."""
@@ -81,7 +104,11 @@ class BundleTables(FinishedFile):
             name = names[number]
             result[ops[op]].append(
                 ParameterColumns(
-                    name, kinds[kind], place.get(name, -1), place.get(f"{name}.null", -1)
+                    name,
+                    kinds[kind],
+                    place.get(name, -1),
+                    place.get(f"{name}.null", -1),
+                    place.get(f"{name}.dtype", -1),
                 )
             )
         return result

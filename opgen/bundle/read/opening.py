@@ -12,10 +12,11 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
-from opgen.bundle.format import container, heading
+from opgen.bundle.format import container, file_bytes, heading
 from opgen.bundle.format.dtypes import DTYPES, BundleError, hdf5_type, numpy_dtype
 from opgen.bundle.format.heading import Header
 from opgen.bundle.format.interrupts import deferred_interrupts
+from opgen.bundle.read import heap
 
 _FIRST = re.compile(rb"opgen (?P<kind>\w+) (?P<version>\d+) *\n")
 _SECOND = re.compile(
@@ -28,8 +29,6 @@ _WRITES = {
 }
 """How files of each kind are made."""
 _INTERRUPTED = "not complete: writing it was interrupted; write it again"
-_REFERENCE = np.dtype([("bytes", "<u4"), ("heap", "<u8"), ("index", "<u4")])
-"""What stands in the place of a text of variable length."""
 
 
 class Blob(NamedTuple):
@@ -97,7 +96,7 @@ class OpenedFile:
         if self.fd < 0:
             raise self.error("is closed; read what you need before the file is")
         raw = np.empty(size, dtype=np.uint8)
-        container.read_at(self.path, self.fd, raw, start)
+        file_bytes.read_at(self.path, self.fd, raw, start)
         return raw
 
     def _first_block(self) -> tuple[tuple[int, int], ...]:
@@ -211,7 +210,10 @@ class OpenedFile:
         return self.bytes(start, size).view(dtype)
 
     def _texts(self, item: h5py.Dataset) -> list[str]:
-        """Texts whose lengths HDF5 may believe."""
-        if int(self._rows(item, _REFERENCE)["bytes"].sum()) > self._size:
-            raise self.unsound(f"it does not hold the texts of {item.name[1:]}")
-        return [text.decode() for text in item[()].tolist()]
+        """Texts, none of which HDF5 reads."""
+        if h5py.check_string_dtype(item.dtype) != ("utf-8", None):
+            raise self.unsound(f"{item.name[1:]} are no texts")
+        try:
+            return heap.texts(self._rows(item, heap.REFERENCE), self.bytes, self._size)
+        except (ValueError, OverflowError) as error:
+            raise self.unsound(f"it does not hold the texts of {item.name[1:]}: {error}") from None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from opgen.bundle.format.digest import digest_column
 from opgen.bundle.format.dtypes import ROLES
+from opgen.bundle.format.seeds import Seed
+from opgen.bundle.format.tensorrow import DRAWN, NO_DATA
 from opgen.bundle.read.call_columns import call_table
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
@@ -17,43 +19,36 @@ from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize_rows
 from opgen.calls.purposes import Purpose, Purposes
+from opgen.calls.stored_tensors import StoredTensors
 
 _ANY = ("null", "int_array")
 """Kinds of parameters that another bundle may know better."""
 
 
-class StoredTensors(NamedTuple):
-    """The tensors that have data, case by case: of each its (name, role, dtype), and how many
-    elements are stored; and how many such tensors each case has.
-    """
-
-    kind: Categorical[tuple[str, str, str]]
-    elements: np.ndarray
-    counts: np.ndarray
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[StoredTensors]) -> StoredTensors:
-        """Those of all parts, one part behind the other."""
-        return cls(
-            Categorical.concatenate([part.kind for part in parts]),
-            np.concatenate([part.elements for part in parts]),
-            np.concatenate([part.counts for part in parts]),
-        )
-
-
 def stored_tensors(bundle: Bundle) -> StoredTensors:
     """What a bundle has data of."""
     table = bundle.tables["tensors"]
-    table = table[table["position"] >= 0]
-    columns = np.stack([table[name].astype(np.int64) for name in ("name", "role", "dtype")], axis=1)
+    table = table[table["position"] != NO_DATA]
+    drawn = table["position"] == DRAWN
+    columns = np.stack(
+        [*(table[name].astype(np.int64) for name in ("name", "role", "dtype")), drawn], axis=1
+    )
     number, first = factorize_rows(columns)
     roles, dtypes = bundle.words["tensors.role"], bundle.words["tensors.dtype"]
     kinds = [
-        (bundle.names[name], roles[role], dtypes[dtype])
-        for name, role, dtype in columns[first].tolist()
+        (bundle.names[name], "drawn" if again else roles[role], dtypes[dtype])
+        for name, role, dtype, again in columns[first].tolist()
     ]
     counts = np.bincount(table["case"], minlength=len(bundle))
-    return StoredTensors(Categorical(tuple(kinds), number), table["elements"], counts)
+    of = np.arange(len(bundle))
+    return StoredTensors(Categorical(tuple(kinds), number), table["elements"], counts, of)
+
+
+def seeds_of(bundle: Bundle) -> Iterator[Seed]:
+    """The inputs that a bundle draws."""
+    for tensor, *seed in bundle.tables["seeds"].tolist():
+        case, name = bundle.tables["tensors"][["case", "name"]][tensor].tolist()
+        yield Seed(case, bundle.names[name], *seed)
 
 
 def kinds_of(bundle: Bundle) -> dict[str, dict[str, str]]:

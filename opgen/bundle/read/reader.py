@@ -18,9 +18,9 @@ from opgen.bundle.read.contents import BundleTables
 class Bundle(BundleTables):
     """A bundle for reading: ``opgen.open("suite.h5")``.
 
-    Iteration, ``bundle["case-id"]``, ``bundle[row]`` and ``len(bundle)`` give cases;
-    ``bundle.cases`` is a structured array with a row per case, ``bundle.tables`` the tables as
-    stored.
+    Iterate over it for its cases, or ask for one: ``bundle["case-id"]`` or ``bundle[row]``.
+    ``len(bundle)`` is their number, and ``bundle.ids`` are their ids. ``bundle.cases`` is a
+    structured array with a row per case, and ``bundle.tables`` holds the tables as stored.
     """
 
     def __iter__(self) -> Iterator[CaseView]:

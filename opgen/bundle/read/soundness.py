@@ -1,4 +1,4 @@
-"""Do the tables of a file mean something? They are held against their declaration, and every number
+"""Do the tables of a file make sense? They are compared with their declaration, and every number
 in them that stands for something else against what it stands for.
 
 Digests cannot tell: whoever writes a file writes its digests, too. So no reader meets a word that
@@ -16,11 +16,11 @@ from opgen.bundle.format import container, dtypes, schema
 from opgen.bundle.format.dtypes import PARAMETER_KINDS, ROLES, words_of
 from opgen.bundle.format.layout import spread
 from opgen.bundle.format.schema import Column, Columns
-from opgen.bundle.format.tensorrow import NO_DATA
+from opgen.bundle.format.tensorrow import DRAWN, NO_DATA
 from opgen.bundle.read.opening import OpenedFile
 from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
 from opgen.calls.vocabulary import vocabulary
-from opgen.numerics.formats import DTYPES
+from opgen.numerics.formats import FLOATING
 
 Tables: TypeAlias = Mapping[str, np.ndarray]
 Checks: TypeAlias = Iterator[tuple[object, str]]
@@ -49,6 +49,7 @@ def _checks(file: OpenedFile) -> Checks:
         yield from _attributes(tables)
         yield from _codes(tables)
         yield from _outputs(tensors)
+        yield from _seeds(tables)
     else:
         yield from _follow(rows, tensors, "tensors", "result")
         more = (tensors["unwritten"] > tensors["elements"]).any()
@@ -136,13 +137,15 @@ def _arguments(tables: Tables) -> dict[str, dict[str, Column]]:
         columns = result.setdefault(api, {"case": schema.CASE})
         if kind in schema.ARGUMENTS:
             columns[title] = schema.ARGUMENTS[kind]
+            if kind == "scalar":
+                columns[f"{title}.dtype"] = schema.SCALAR_DTYPE
             if api in tables and f"{title}.null" in (tables[api].dtype.names or ()):
                 columns[f"{title}.null"] = schema.ABSENT
     return result
 
 
 def _follow(rows: np.ndarray, table: np.ndarray, what: str, owner: str) -> Checks:
-    """Whether the rows of a table stand one behind the other as the cases say that they belong to,
+    """Whether the rows of a table stand one after the other as the cases say that they belong to,
     and say so themselves.
     """
     counts = rows[what].astype(np.int64)
@@ -195,8 +198,22 @@ def _places(file: OpenedFile) -> Checks:
     for number, blob in file.blobs.items():
         room[number] = blob.elements
     beyond = tensors["position"] > room[tensors["dtype"]] - tensors["elements"]
-    outside = beyond & (tensors["position"] != NO_DATA)
+    outside = beyond & (tensors["position"] >= 0)
     yield outside.any(), "a tensor lies outside the data of its dtype"
+
+
+def _seeds(tables: Tables) -> Checks:
+    """Tensors that are drawn, and no input or no whole one; seeds that draw none, or no numbers."""
+    tensors, seeds = tables["tensors"], tables["seeds"]
+    drawn = np.flatnonzero(tensors["position"] == DRAWN)
+    yield seeds["tensor"].tolist() != drawn.tolist(), "the seeds are not those of the drawn tensors"
+    rows = tensors[drawn]
+    plain = (rows["role"] == ROLES["input"]) & (rows["strides"] == 0) & (rows["offset"] == 0)
+    yield not plain.all(), "a drawn tensor is no input, or a view"
+    floating = np.isin(rows["dtype"], [dtypes.DTYPES[word] for word in FLOATING])
+    yield not floating.all(), "a drawn tensor has whole numbers"
+    count = seeds["high"].astype(np.float64) - seeds["low"]
+    yield ((count < 0) | (count >= 2.0**32)).any(), "a seed has no steps to draw from"
 
 
 def _shapes(tables: Tables) -> Checks:
@@ -250,14 +267,29 @@ def _outputs(tensors: np.ndarray) -> Checks:
     yield (own[1:] == own[:-1]).any(), "a case has the same tensor twice"
     outputs = np.flatnonzero(role == ROLES["output"])
     outputs = outputs[np.argsort(key[outputs], kind="stable")]
+    places = np.flatnonzero(role == ROLES["places"])
+    sample = key << 32 | tensors["shape"]
+    whole = (tensors["dtype"][places] != dtypes.DTYPES["INT64"]).any()
+    yield whole, "places are no whole numbers of 64 bits"
+    alone = ~np.isin(sample[places], sample[role == ROLES["golden"]])
+    yield alone.any(), "places belong to no golden of as many elements"
+    sums = np.flatnonzero(role == ROLES["sums"])
+    other = (tensors["dtype"][sums] != dtypes.DTYPES["DOUBLE"]) | (
+        tensors["elements"][sums] % 2 > 0
+    )
+    yield other.any(), "sums are no pairs of DOUBLE"
+    yield (~np.isin(key[sums], key[places])).any(), "sums belong to no output with places"
     for kind in ("golden", "bound"):
         kept = np.full(256, NO_DATA - 1)
-        for word, facts in DTYPES.items():
+        for word, facts in FLOATING.items():
             kept[dtypes.DTYPES[word]] = dtypes.DTYPES[getattr(facts, kind)]
         rows = np.flatnonzero(role == ROLES[kind])
         yield len(rows) and not len(outputs), f"a {kind} belongs to no output"
         at = np.searchsorted(key[outputs], key[rows]).clip(max=len(outputs) - 1)
         of = outputs[at]
-        right = (key[of] == key[rows]) & (tensors["shape"][of] == tensors["shape"][rows])
+        shape = tensors["shape"]
+        right = (key[of] == key[rows]) & (
+            (shape[of] == shape[rows]) | np.isin(sample[rows], sample[places])
+        )
         right &= kept[tensors["dtype"][of]] == tensors["dtype"][rows]
         yield not right.all(), f"a {kind} belongs to no output of its shape"

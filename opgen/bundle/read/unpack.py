@@ -16,6 +16,8 @@ from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.write.failsafe import Sink
 from opgen.bundle.write.output import whole_file
+from opgen.calls.typed import TYPES
+from opgen.model import AclScalar, TensorDesc
 
 
 def unpack(
@@ -102,14 +104,15 @@ def _write(group: h5py.Group, case: CaseView) -> None:
     for name, value in facts.items():
         group.attrs[name] = value
     arguments = group.create_group("arguments")
-    for name, value in case.call["args"].items():
-        if not isinstance(value, dict):
-            arguments.attrs[name] = h5py.Empty("i8") if value is None else _plain(value)
-    described = {name: desc for name, desc in case.call["args"].items() if isinstance(desc, dict)}
+    for name, argument in case.args.items():
+        if not isinstance(argument, TensorDesc):
+            arguments.attrs[name] = h5py.Empty("i8") if argument is None else _plain(argument)
+    described = {name: desc for name, desc in case.plain_args.items() if isinstance(desc, dict)}
     for folder, tensors in (
         ("inputs", case.inputs),
         ("golden", case.golden),
         ("bound", case.bound),
+        ("places", case.places),
     ):
         _tensors(group, folder, tensors, described if folder == "inputs" else {})
     moved = [
@@ -118,8 +121,12 @@ def _write(group: h5py.Group, case: CaseView) -> None:
     _tensors(group, "storage", {name: case.storage[name] for name in moved}, {})
 
 
-def _plain(value: object) -> np.ndarray:
-    return np.array(value, dtype=np.int64) if value == [] else np.array(value)
+def _plain(value: object) -> np.ndarray | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, AclScalar):
+        return np.array(value.value, dtype=TYPES[value.dtype])
+    return np.array(value, dtype=np.int64) if value == () else np.array(value)
 
 
 def _tensors(

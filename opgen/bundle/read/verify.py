@@ -12,6 +12,8 @@ import numpy as np
 from opgen.bundle.format import container
 from opgen.bundle.format.digest import digest_column
 from opgen.bundle.format.dtypes import WORDS, BundleError, room
+from opgen.bundle.format.tensorrow import DRAWN, TensorRow
+from opgen.bundle.read.contents import BundleTables
 from opgen.bundle.read.finished import FinishedFile
 from opgen.bundle.read.opening import kind_of
 from opgen.bundle.read.windows import in_order, windows
@@ -27,7 +29,9 @@ def verify(path: str | Path) -> list[str]:
     tensors are zero. Never raises for a damaged file.
     """
     try:
-        with FinishedFile(path, kind_of(path)) as file:
+        kind = kind_of(path)
+        opened = BundleTables(path) if kind == "bundle" else FinishedFile(path, kind)
+        with opened as file:
             lies = [str(file.unsound(text)) for text in _tables(file)]
             return lies or [str(error) for error in _damage(file)]
     except BundleError as error:
@@ -50,12 +54,18 @@ def _tables(file: FinishedFile) -> Iterator[str]:
         if (
             tensors["position"] != end - taken
         ).any() or elements * kind.itemsize != pages * container.PAGE:
-            yield f"tensors of {WORDS[number]} do not lie one behind the other"
+            yield f"tensors of {WORDS[number]} do not lie one after the other"
 
 
 def _damage(file: FinishedFile) -> Iterator[BundleError]:
-    """Each tensor against its digest, and zeros everywhere else."""
+    """Each tensor against its digest, and zeros everywhere else; drawn ones are drawn for that."""
     tensors = file.tables["tensors"]
+    if isinstance(file, BundleTables):
+        for row in map(TensorRow._make, tensors[tensors["position"] == DRAWN].tolist()):
+            try:
+                file.tensor(row)
+            except BundleError as error:
+                yield error
     for window in windows(file):
         digests = tensors["digest"][window.rows]
         for row in window.rows[digest_column(window.data) != digests].tolist():

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.bundle.format.layout import spread
-from opgen.bundle.format.tensorrow import NO_DATA
 from opgen.bundle.read.finished import FinishedFile
 
 
@@ -39,9 +38,9 @@ class Window(NamedTuple):
 
 
 def in_order(file: FinishedFile, dtype: int) -> np.ndarray:
-    """The rows of the tensors with data of a dtype, in the order of their data."""
+    """The rows of the tensors of a dtype whose data lie in the file, in the order of these."""
     tensors = file.tables["tensors"]
-    rows = np.flatnonzero((tensors["dtype"] == dtype) & (tensors["position"] != NO_DATA))
+    rows = np.flatnonzero((tensors["dtype"] == dtype) & (tensors["position"] >= 0))
     return rows[np.lexsort((tensors["elements"][rows], tensors["position"][rows]))]
 
 

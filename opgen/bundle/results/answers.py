@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.bundle.format import container, schema
-from opgen.bundle.format.container import Skeleton, StoredBytes
+from opgen.bundle.format.container import Skeleton
 from opgen.bundle.format.dtypes import (
     WORDS,
     BundleError,
@@ -20,6 +20,7 @@ from opgen.bundle.format.dtypes import (
     stored_dtypes,
     text,
 )
+from opgen.bundle.format.file_bytes import StoredBytes
 from opgen.bundle.format.heading import Header
 from opgen.bundle.format.schema import NO_STATUS
 from opgen.bundle.results.reader import ResultsFile

@@ -14,8 +14,8 @@ from numbers import Real
 
 import numpy as np
 
-from opgen.bundle.format.container import StoredBytes
 from opgen.bundle.format.dtypes import NAMES, WORDS, BundleError, numpy_dtype
+from opgen.bundle.format.file_bytes import StoredBytes
 from opgen.bundle.format.schema import NO_STATUS, NOT_KNOWN
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
@@ -136,7 +136,7 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
                 f"{where}: {name} of type {array.dtype}: no file keeps it (known:"
                 f" {', '.join(map(str, NAMES))})"
             )
-        described = case.call["args"].get(name) if NAMES[array.dtype] in _WIDER else None
+        described = case.plain_args.get(name) if NAMES[array.dtype] in _WIDER else None
         if isinstance(described, dict) and described["dtype"] in _WIDER[NAMES[array.dtype]]:
             with np.errstate(invalid="ignore"):  # a signalling NaN
                 array = stored(array, described["dtype"])

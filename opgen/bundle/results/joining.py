@@ -26,11 +26,11 @@ def join(
     force: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> str:
-    """Write the results file that some make together; returns its root digest.
+    """Join results files into one; returns its root digest.
 
-    BundleError where they are of several bundles or devices, where two of them answer one case,
-    and, without ``force``, where ``output`` exists or an unfinished file of its name can be gone on
-    from.
+    Raises BundleError if they answer several bundles or come from several devices, or if two of
+    them answer one case. Without ``force``, raises it also if ``output`` exists, or an unfinished
+    file of its name that ``resume`` could continue.
     """
     with ExitStack() as stack:
         files = [stack.enter_context(ResultsFile(path)) for path in paths]

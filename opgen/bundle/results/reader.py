@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import isnan
 from pathlib import Path
 from types import MappingProxyType
@@ -71,6 +72,22 @@ class ResultsFile(FinishedFile):
         """The root digest of the bundle that was run."""
         return str(self.header["bundle"])
 
+    def status(self, row: int, run: bool = False) -> Code | None:
+        """The status of a case's first phase, or of its run; None where nobody recorded one."""
+        number, word = self._statuses[run][row]
+        if word == 0:
+            return number
+        return None if self.strings[word] == NO_STATUS else self.strings[word]
+
+    @cached_property
+    def _statuses(self) -> list[list[tuple[int, int]]]:
+        """Of both phases: (rows,) the number of each status, and that of its word, or 0."""
+        table = self.tables["results"]
+        return [
+            list(zip(table[phase].tolist(), table[f"{phase}_word"].tolist(), strict=True))
+            for phase in ("status", "run_status")
+        ]
+
     def __iter__(self) -> Iterator[Result]:
         return (self._result(row) for row in range(len(self)))
 
@@ -80,16 +97,15 @@ class ResultsFile(FinishedFile):
         return self._result(self.rows[key])
 
     def _result(self, row: int) -> Result:
-        record = self.tables["results"][row].tolist()
-        _, case, status, word, run, run_word, time, error, first, count = record
+        _, case, *_, time, error, first, count = self.tables["results"][row].tolist()
         tensors = {
             self.names[tensor[1]]: tensor
             for tensor in self.tables["tensors"][first : first + count].tolist()
         }
         return Result(
             case.decode(),
-            self._status(status, word),
-            self._status(run, run_word),
+            self.status(row),
+            self.status(row, run=True),
             None if isnan(time) else time,
             self.strings[error],
             LazyArrays(tensors, self._output),
@@ -100,8 +116,3 @@ class ResultsFile(FinishedFile):
         row, name, dtype, shape, elements, position, _, digest = tensor
         array = self.elements(row, name, dtype, elements, position, digest)
         return array.reshape(self.sequence(shape) or ())
-
-    def _status(self, number: int, word: int) -> Code | None:
-        if word == 0:
-            return number
-        return None if self.strings[word] == NO_STATUS else self.strings[word]

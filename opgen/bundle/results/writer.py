@@ -27,10 +27,10 @@ from opgen.model import Code
 class Results:
     """A results file being written: ``with opgen.Results.create("results.h5", bundle) as results``.
 
-    Answers go to ``<name>.partial`` as they come. Leaving the block writes the results file and
-    gives it its name. An exception that leaves it does so too, so that no answer is lost; where
-    none was added, it leaves what was there. What a killed process leaves can be gone on from.
-    ``case in results`` says whether a case is answered, ``len(results)`` how many are.
+    Each answer goes to ``<name>.partial`` at once. The end of the block writes the results file,
+    even after an exception, so that no answer is lost. If no answer was added, it changes nothing.
+    ``resume=True`` continues from what a killed process left. ``case_id in results`` says whether a
+    case has an answer, and ``len(results)`` how many do.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Results:
             raise BundleError(f"{self.path}: is the bundle itself; name another file")
         self.header = self._kept(header)
         self.earlier: Header = {}
-        """What the answers that are gone on from say of their device."""
+        """What the answers that are continued say of their device."""
         self.dropped = 0
         """How many answers of a killed process were there, and are not gone on from."""
         self._before: ResultsFile | None = None
@@ -80,14 +80,15 @@ class Results:
         force: bool = False,
         resume: bool = False,
     ) -> Results:
-        """Start the results of ``bundle``, which is open or a path; ``header`` may name the device,
-        the backend and their versions.
+        """Start a results file for ``bundle``, an open bundle or its path.
 
-        ``resume`` keeps the answers that are there, in ``path`` or where a killed process left
-        them; those without a status until there are others, which can be added as if nobody had
-        answered. BundleError where ``path`` exists (unless ``force`` or ``resume``) or cannot be
-        written, and where the answers that are there are to another bundle, or of another device
-        than ``header`` says.
+        ``header`` may name the device, the backend and their versions. ``resume`` keeps the answers
+        that exist, in ``path`` or where a killed process left them. An answer without a status can
+        still be replaced. ``force`` overwrites an existing file.
+
+        Raises BundleError if ``path`` exists (without ``force`` or ``resume``) or cannot be
+        written, and if the existing answers belong to another bundle or, by ``header``, to another
+        device.
         """
         return cls(path, bundle, {} if header is None else header, force, resume)
 
@@ -115,17 +116,20 @@ class Results:
         error: str = "",
         unwritten: Mapping[str, int] | None = None,
     ) -> None:
-        """Add one case: the status of the first phase, the outputs by name, the status of the run,
-        seconds, what was said, and how many elements of each output the device never wrote.
+        """Add the answer to one case.
 
-        ``unwritten`` needs a runner that lays a pattern in the outputs before the run. Leave an
-        output out, or all of it, where that is not known.
+        * ``status``: what the first phase returned: an integer, a word of
+          :data:`opgen.model.STATUS_WORDS`, or None if nobody recorded one.
+        * ``outputs``: name -> array, in the shape and dtype of the call. A wider array (FLOAT for
+          BFLOAT16, DOUBLE for anything) is rounded once, to the dtype of the output.
+        * ``run_status``: what the second phase returned.
+        * ``time``: seconds.
+        * ``error``: a text that reports show, such as the device's last message.
+        * ``unwritten``: name -> number of elements that the device never wrote. Leave an output out
+          if you do not know: fill outputs with a pattern before the run to find out.
 
-        A status is an integer, a word of :data:`opgen.model.STATUS_WORDS`, or None where nobody
-        recorded one. BundleError for anything else, for an unknown or repeated case, and for what
-        is no output of its call or of a type that no file keeps. An output that was dumped in a
-        wider type (BFLOAT16 as FLOAT, anything as DOUBLE) is rounded, once, to the dtype of its
-        tensor.
+        Raises BundleError for any other status, for an unknown or repeated case, for an output that
+        the call does not have, and for a dtype that files do not keep.
         """
         if not self._claim.is_open:
             raise BundleError(f"{self.path}: the results are closed")

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opgen.bundle.format import dtypes
 from opgen.bundle.format.dtypes import BundleError
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
+from opgen.calls.columns import ArrayColumn, ScalarColumn, TensorColumn, TypedColumn
 from opgen.calls.factorize import factorize_rows
-from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn
+from opgen.calls.kinds import KINDS, REAL
+from opgen.calls.table import CallTable
+from opgen.calls.vocabulary import vocabulary
 
 Integers = tuple[int, ...]
-_KINDS = {"tensor": "tensor", "bool": "bool", "double": "float", "float": "float"}
-"""Kind of a parameter in a call to its kind in a bundle, where that is none of integers."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,14 @@ class Arguments:
         column, kind = self.calls.columns[name], self.calls.kinds[name]
         if column.null.all():
             return "null"
+        if KINDS[kind].family == "list":
+            return "tensor_list"
         if isinstance(column, ArrayColumn):
-            some = column.length[~column.null].any()
-            return "bool_array" if some and kind == "bool_array" else "int_array"
-        return _KINDS.get(kind, "int")
+            return kind if column.length[~column.null].any() else "int_array"
+        if isinstance(column, TypedColumn):
+            return kind
+        term = KINDS[kind].element.term
+        return "tensor" if kind == "tensor" else "float" if term in REAL else term
 
     @property
     def tensors(self) -> dict[str, TensorColumn]:
@@ -56,33 +62,59 @@ class Arguments:
 
     @property
     def arrays(self) -> dict[str, Categorical[Integers | None]]:
-        """The columns of int and bool arrays, None for a null pointer."""
+        """The columns of arrays, None for a null pointer; of reals the bits of each."""
         return {
-            name: integer_lists(~column.null, column.length, column.values)
+            name: integer_lists(~column.null, column.length, _bits(column.values))
             for name, column in self.calls.columns.items()
             if isinstance(column, ArrayColumn) and not column.null.all()
+        }
+
+    @property
+    def texts(self) -> dict[str, Categorical[str]]:
+        """The columns of texts, empty for a null pointer."""
+        return {
+            name: Categorical.of(column.values.tolist())
+            for name, column in self.calls.columns.items()
+            if isinstance(column, ScalarColumn) and column.values.dtype.kind == "U"
         }
 
     def table(self, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         """``/attributes/<api>``: the column ``case``, then one per parameter that is no tensor.
 
-        ``arrays`` has the numbers in ``/lists``. A column of scalars has the narrowest type that
-        holds its values; where a scalar is null, a column ``<name>.null`` says so.
+        ``arrays`` has the numbers in ``/lists``, and those of texts in ``/strings``. A column of
+        scalars has the narrowest type that holds its values; where a scalar is null, a column
+        ``<name>.null`` says so.
         """
         columns = {"case": self.cases.astype("<u4")}
         for name, column in self.calls.columns.items():
             if name in arrays:
                 columns[name] = arrays[name].astype("<u4")
-            elif isinstance(column, ScalarColumn) and not column.null.all():
+            elif isinstance(column, ScalarColumn | TypedColumn) and not column.null.all():
                 columns[name] = _narrowed(column.values)
-                if column.null.any():
-                    columns[f"{name}.null"] = column.null
+            if name in columns and isinstance(column, TypedColumn):
+                columns[f"{name}.dtype"] = _dtypes(column.dtype)
+            if (
+                name in columns
+                and isinstance(column, ScalarColumn | TypedColumn)
+                and column.null.any()
+            ):
+                columns[f"{name}.null"] = column.null
         table = np.empty(
             len(self.cases), dtype=[(name, values.dtype) for name, values in columns.items()]
         )
         for name, values in columns.items():
             table[name] = values
         return table
+
+
+def _dtypes(positions: np.ndarray) -> np.ndarray:
+    """(rows,) the numbers that a bundle has for dtypes of the vocabulary."""
+    numbers = [dtypes.DTYPES[word] for word in vocabulary().names["dtype"]]
+    return np.asarray(np.array(numbers, dtype=np.int8)[positions])
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    return values.astype(np.float64).view(np.int64) if values.dtype.kind == "f" else values
 
 
 def integer_lists(
@@ -115,9 +147,13 @@ def integers(values: np.ndarray) -> np.ndarray:
 
 
 def _narrowed(values: np.ndarray) -> np.ndarray:
-    """Integers in the narrowest type that holds them all; other scalars as they are."""
+    """Integers in the narrowest type that holds them all, reals in the widest, truths as they
+    are.
+    """
+    if values.dtype == object:
+        return values.astype(np.uint64)
     if values.dtype.kind != "i":
-        return values
+        return values.astype(np.float64) if values.dtype.kind == "f" else values
     low, high = int(values.min()), int(values.max())
     for kind in (np.int8, np.int16, np.int32):
         if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:

@@ -8,13 +8,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 
-from opgen.bundle.format.container import write_at
 from opgen.bundle.format.digest import DIGEST_TYPE, Bytes, digest_column
 from opgen.bundle.format.dtypes import (
     ALIGNMENT,
@@ -24,7 +23,9 @@ from opgen.bundle.format.dtypes import (
     numpy_dtype,
     stored_dtypes,
 )
+from opgen.bundle.format.file_bytes import write_at
 from opgen.bundle.format.layout import Layout, spread
+from opgen.bundle.format.tensorrow import DRAWN
 
 _LARGE = 1 << 16  # from here on a tensor is written straight from the caller's array
 _PIECE = 4 << 20  # bytes gathered before a write
@@ -66,19 +67,22 @@ class Blocks:
         return planned, digest_column(pieces)
 
     def spans(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where tensors begin in the file, and their bytes, by row of the layout."""
-        dtype = self.layout.dtype[rows]
-        item = _ITEMS[dtype]
+        """Where tensors begin in the file, and their bytes there, by row of the layout; drawn ones
+        have none.
+        """
+        dtype, position = self.layout.dtype[rows], self.layout.position[rows]
+        item, there = _ITEMS[dtype], position != DRAWN
         return (
-            self._bases[dtype] + self.layout.position[rows] * item,
-            self.layout.elements[rows] * item,
+            self._bases[dtype] + position * item * there,
+            self.layout.elements[rows] * item * there,
         )
 
     def _planned(self, stacks: _Stacks) -> np.ndarray:
         """The layout row of every case of every stack; BundleError where one is not as planned."""
         layout, stack = self.layout, stacks.stack
-        codes = np.array([layout.codes.get(key, -1) for key in stacks.keys], dtype=np.int64)
-        dtypes = np.array([_NUMBERS.get(array.dtype, _NOTHING) for array in stacks.arrays])
+        codes = np.array(list(map(layout.codes.get, stacks.keys, repeat(-1))), dtype=np.int64)
+        kinds = [array.dtype for array in stacks.arrays]
+        dtypes = np.array(list(map(_NUMBERS.get, kinds, repeat(_NOTHING))))
         sizes = np.array([array.size for array in stacks.arrays], dtype=np.int64)
         planned = layout.rows(stacks.case, codes[stack])
         right = (

@@ -10,7 +10,7 @@ import io
 import os
 from typing import Any
 
-from opgen.bundle.format.container import write_at
+from opgen.bundle.format.file_bytes import write_at
 
 
 class Sink(io.RawIOBase):

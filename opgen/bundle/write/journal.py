@@ -1,4 +1,4 @@
-"""What is done so far, behind the end of an unfinished file, for whoever resumes.
+"""What is done so far, after the end of an unfinished file, for whoever resumes.
 
 Whatever is whole in it counts, whenever and wherever its writer was stopped.
 
@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from opgen.bundle.format.container import StoredBytes, write_at
 from opgen.bundle.format.digest import digest_of
+from opgen.bundle.format.file_bytes import StoredBytes, write_at
 
 
 class Entry(NamedTuple):

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from opgen.bundle.format.container import FIRST_BLOCK, write_at
+from opgen.bundle.format.container import FIRST_BLOCK
 from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.file_bytes import write_at
 from opgen.model import size
 
 _LOOKED_AT = 1 << 16
@@ -56,6 +57,26 @@ def partial(path: str | Path) -> Path:
     return path.with_name(path.name + ".partial")
 
 
+def locked(path: Path, flags: int) -> int:
+    """A descriptor, open and locked, of what bears a name; no link is followed. BundleError while
+    another process writes it.
+    """
+    while True:
+        fd, same = os.open(path, flags | os.O_NOFOLLOW, 0o666), False
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            raise BundleError(f"{path}: another process is writing it") from None
+        except OSError:  # a file system without locks
+            pass
+        with suppress(FileNotFoundError):  # its writer may have named it by now, or removed it
+            same = os.path.samestat(os.fstat(fd), path.lstat())
+        if same:
+            return fd
+        os.close(fd)
+
+
 def working_file(path: Path, anew: bool) -> int:
     """A descriptor, open and locked, of a file that is made here, or that opgen left behind.
 
@@ -66,21 +87,11 @@ def working_file(path: Path, anew: bool) -> int:
     if path.is_symlink():
         _drop(path, anew)
     while True:
-        fd, same = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666), False
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(fd)
-            raise BundleError(f"{path}: another process is writing it") from None
-        except OSError:  # a file system without locks
-            pass
-        with suppress(FileNotFoundError):  # its writer may have named it by now, or removed it
-            same = os.path.samestat(os.fstat(fd), path.lstat())
-        if same and os.fstat(fd).st_nlink == 1 and _OURS.match(os.pread(fd, 64, 0)):
+        fd = locked(path, os.O_RDWR | os.O_CREAT)
+        if os.fstat(fd).st_nlink == 1 and _OURS.match(os.pread(fd, 64, 0)):
             return fd
         os.close(fd)
-        if same:
-            _drop(path, anew)
+        _drop(path, anew)
 
 
 def _drop(path: Path, anew: bool) -> None:
@@ -120,7 +131,7 @@ class LockedOutput:
         with suppress(OSError):
             free += (
                 self.partial.stat().st_blocks * 512
-            )  # what an unfinished file holds is gone on from, or given back
+            )  # what an unfinished file holds is continued, or given back
         if needed > free:
             raise BundleError(
                 f"{path}: needs {size(needed)}, and {path.parent} has {size(free)} left"

@@ -1,7 +1,7 @@
 """Going on with a bundle that somebody began to write: what is in it counts only where it matches a
 digest.
 
-While a bundle is written, a journal behind its end says which tensors are in it, and their digests.
+While a bundle is written, a journal after its end says which tensors are in it, and their digests.
 Whoever resumes writes everything but the data anew and keeps the tensors whose bytes match such a
 digest. So it does not matter when, nor in the middle of what, the first writer was stopped.
 """
@@ -13,10 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from opgen.bundle.format import container
+from opgen.bundle.format import container, file_bytes
 from opgen.bundle.format.container import Skeleton
 from opgen.bundle.format.digest import DIGEST_TYPE, digest_of
 from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.tensorrow import DRAWN
 from opgen.bundle.write.blocks import Blocks
 from opgen.bundle.write.journal import Journal
 from opgen.bundle.write.output import LockedOutput
@@ -58,28 +59,30 @@ def adopt(claim: LockedOutput, fresh: Skeleton, request: str) -> Skeleton:
             " opgen); repeat the command that started it, or leave out --resume to start anew"
         )
     with open(fresh.path, "rb") as file:
-        for start, end in container.outside(fresh.ranges, fresh.size):
-            for place, piece in container.pieces(fresh.path, file.fileno(), start, end):
-                container.write_at(claim.fd, piece, place)
+        for start, end in file_bytes.outside(fresh.ranges, fresh.size):
+            for place, piece in file_bytes.pieces(fresh.path, file.fileno(), start, end):
+                file_bytes.write_at(claim.fd, piece, place)
     return replace(fresh, path=claim.partial)
 
 
 def clear(fd: int, skeleton: Skeleton, blocks: Blocks) -> None:
-    """Zero what stands before, between and behind tensors: no digest of a tensor tells what is
+    """Zero what stands before, between and after tensors: no digest of a tensor tells what is
     there.
     """
-    starts, sizes = blocks.spans(np.arange(len(blocks.layout.case)))
+    starts, sizes = blocks.spans(np.flatnonzero(blocks.layout.position != DRAWN))
     first, last = np.array(skeleton.ranges, dtype=np.int64).reshape(-1, 2).T
     begin, end = np.sort(np.append(starts + sizes, first)), np.sort(np.append(starts, last))
     gaps = np.flatnonzero(begin < end)
     for place, size in zip(begin[gaps].tolist(), (end - begin)[gaps].tolist(), strict=True):
-        container.write_at(fd, bytes(size), place)
+        file_bytes.write_at(fd, bytes(size), place)
 
 
 def intact(fd: int, blocks: Blocks, digests: np.ndarray) -> np.ndarray:
-    """(layout rows,) bool: the data in the file match the digest that was noted, if any was."""
+    """(layout rows,) bool: the data in the file match the digest that was noted, if any was; of
+    drawn tensors there are none.
+    """
     result = np.asarray(digests != np.zeros(1, dtype=DIGEST_TYPE), dtype=bool)
-    rows = np.flatnonzero(result)
+    rows = np.flatnonzero(result & (blocks.layout.position != DRAWN))
     spans = zip(*(column.tolist() for column in blocks.spans(rows)), strict=True)
     result[rows] = [
         digest_of(os.pread(fd, size, start)) == digest

@@ -11,12 +11,13 @@ import numpy as np
 from opgen.bundle.format import dtypes, schema
 from opgen.bundle.format.dtypes import BundleError, checked, named
 from opgen.bundle.format.layout import Layout, spread
+from opgen.bundle.format.seeds import Seeds
 from opgen.bundle.write.arguments import Arguments, Integers
 from opgen.bundle.write.pools import Lists, Strings, numbered
 from opgen.bundle.write.tensors import DescribedTensors, tensor_tables
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
-from opgen.model import LONGEST_ID, Code, Expectation, unkept
+from opgen.model import LONGEST_ID, Code, Expectation, LibraryAnswer, unkept
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,12 @@ class Tables:
 
 
 def build(
-    cases: CaseTable, layout: Layout, outputs: Mapping[str, Collection[str]] | None = None
+    cases: CaseTable,
+    layout: Layout,
+    outputs: Mapping[str, Collection[str]] | None = None,
+    seeds: Seeds | None = None,
 ) -> Tables:
-    """The tables of ``cases``, with the data of ``layout``.
+    """The tables of ``cases``, with the data of ``layout`` and the inputs that ``seeds`` draw.
 
     ``outputs`` names, per API, the parameters that the operator writes; where it does not know an
     API, a parameter is an output if any case of that API has a golden for it.
@@ -63,7 +67,7 @@ def build(
         *((column, rows) for column in codes),
     )
     array_numbers = dict(zip(arrays, listed, strict=False))
-    tensors = tensor_tables(cases.id, described, listed[len(arrays) : -2], layout)
+    tensors = tensor_tables(cases.id, described, listed[len(arrays) : -2], layout, lists.number)
     texts = {
         "library_release": library.map(lambda answer: answer.release if answer else ""),
         **{name: getattr(cases, name) for name in dtypes.TEXTS},
@@ -71,14 +75,24 @@ def build(
     breaks = [each for page in pages.values for each in page.breaks]
     words = Categorical.of([text for b in breaks for text in (b.rule, b.clause, b.found)])
     when = pages.first.repeat([3 * len(page.breaks) for page in pages.values])
+    spoken = {
+        (api, name): (column, mine.cases)
+        for api, mine in arguments.items()
+        for name, column in mine.texts.items()
+    }
     *numbers, told = numbered(
-        strings.number, *((column, rows) for column in texts.values()), (words, when)
+        strings.number,
+        *spoken.values(),
+        *((column, rows) for column in texts.values()),
+        (words, when),
     )
+    array_numbers |= zip(spoken, numbers, strict=False)
+    numbers = numbers[len(spoken) :]
     break_table, first_break = _breaks(pages, told)
     attributes_row = np.empty(len(cases), dtype=np.int64)
     for mine in arguments.values():
         attributes_row[mine.cases] = np.arange(len(mine.cases))
-    basis = library.array(lambda answer: dtypes.BASES[answer.basis if answer else "none"])
+    basis = library.array(lambda answer: dtypes.BASES[_basis(answer)])
     ids = _encoded(cases.id)
     columns = {
         "id": ids,
@@ -107,6 +121,7 @@ def build(
         "tensors": tensors.table,
         "breaks": break_table,
         "ranges": tensors.ranges,
+        "seeds": _seeds(seeds or Seeds.of([]), layout, tensors.row),
     }
     for api, mine in arguments.items():
         tables[f"attributes/{api}"] = mine.table(
@@ -115,6 +130,13 @@ def build(
     tables["parameters"] = _parameters(arguments)
     tables["lists"], tables["integers"] = lists.tables()
     return Tables(tables, strings.all, tensors.row)
+
+
+def _basis(answer: LibraryAnswer | None) -> str:
+    """The word for how a library's answer is known; what was observed may be accepted or not."""
+    if answer is None:
+        return "none"
+    return "accepted" if answer.basis == "observed" and answer.accepted else answer.basis
 
 
 def _codes(values: Sequence[Code]) -> Integers:
@@ -162,6 +184,18 @@ def _breaks(pages: Categorical[Expectation], texts: np.ndarray) -> tuple[np.ndar
     at = np.array(lines, dtype=np.int64)[source]
     cells = {"case": case, "rule": rule, "clause": clause, "at": at, "found": found}
     return schema.table(schema.BUNDLE["breaks"], cells), np.cumsum(count) - count
+
+
+def _seeds(seeds: Seeds, layout: Layout, tensor: np.ndarray) -> np.ndarray:
+    """``/seeds``; ``tensor`` is the tensor of each row of the layout."""
+    codes = [layout.codes[name, "input"] for name in seeds.name]
+    row = tensor[layout.rows(seeds.case, np.array(codes, dtype=np.int64))]
+    order = np.argsort(row)
+    cells = {"tensor": row} | {
+        name: getattr(seeds, name) for name in ("start", "low", "high", "exponent")
+    }
+    cells = {name: column[order] for name, column in cells.items()}
+    return schema.table(schema.BUNDLE["seeds"], cells)
 
 
 def _parameters(arguments: Mapping[str, Arguments]) -> np.ndarray:

@@ -14,7 +14,7 @@ from opgen.bundle.format.layout import Layout
 from opgen.bundle.format.tensorrow import NO_DATA
 from opgen.bundle.write.arguments import Arguments, Integers, integer_lists, integers
 from opgen.calls.categorical import Categorical
-from opgen.calls.table import take
+from opgen.calls.columns import take
 from opgen.calls.vocabulary import vocabulary
 
 _INPUT, _OUTPUT = dtypes.ROLES["input"], dtypes.ROLES["output"]
@@ -94,12 +94,17 @@ class TensorTables:
 
 
 def tensor_tables(
-    ids: Sequence[str], described: DescribedTensors, extents: Sequence[np.ndarray], layout: Layout
+    ids: Sequence[str],
+    described: DescribedTensors,
+    extents: Sequence[np.ndarray],
+    layout: Layout,
+    number: Callable[[tuple[int, ...]], int],
 ) -> TensorTables:
     """A row for each tensor of each case: those of its call, then its goldens and bounds.
 
-    ``extents`` are the numbers in ``/lists`` of ``described.extents``. BundleError, with the id of
-    the case, where the layout has other data than the call describes.
+    ``extents`` are the numbers in ``/lists`` of ``described.extents``, and ``number`` gives that of
+    another list: a golden with places has their number as its only extent. BundleError, with the
+    id of the case, where the layout has other data than the call describes.
     """
     shape, strides, storage = (_joined(extents[i::3]) for i in range(3))
     source = _described(ids, described, layout)
@@ -117,7 +122,7 @@ def tensor_tables(
         "role": (role, layout.role[~drawn]),
         "dtype": (described.dtype, layout.dtype[~drawn]),
         "format": (described.format, described.format[more]),
-        "shape": (shape, shape[more]),
+        "shape": (shape, _sampled(shape[more], layout, ~drawn, number)),
         "strides": (strides, none),
         "offset": (described.offset, none),
         "storage_shape": (storage, none),
@@ -137,8 +142,23 @@ def tensor_tables(
     return TensorTables(table, ranges, np.bincount(case, minlength=len(ids)), row)
 
 
+def _sampled(
+    shape: np.ndarray, layout: Layout, asked: np.ndarray, number: Callable[[tuple[int, ...]], int]
+) -> np.ndarray:
+    """The shapes of what belongs to an output: where it has places, one axis of as many
+    elements.
+    """
+    key = layout.case.astype(np.int64) << 16 | layout.name
+    some = np.isin(key, key[layout.role == dtypes.ROLES["places"]])[asked]
+    lengths = layout.elements[asked][some]
+    numbers = {length: number((length,)) for length in np.unique(lengths).tolist()}
+    shape = shape.copy()
+    shape[some] = [numbers[length] for length in lengths.tolist()]
+    return shape
+
+
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Integers one behind the other, of which there may be none."""
+    """Integers one after the other, of which there may be none."""
     return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
 

@@ -12,7 +12,9 @@ import numpy as np
 from opgen.bundle.format import container, heading
 from opgen.bundle.format.digest import Bytes
 from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.interrupts import deferred_interrupts
 from opgen.bundle.format.layout import Layout
+from opgen.bundle.format.seeds import Seeds
 from opgen.bundle.write import resuming, tables
 from opgen.bundle.write.blocks import Arrays, Blocks
 from opgen.bundle.write.journal import Journal
@@ -27,8 +29,9 @@ class Writer:
     Tensors come in any order, by case or by block, here or through :meth:`port` in another process.
     Leaving the block normally finishes the file and gives it its name; leaving it by an exception
     removes what was written, or, with ``keep``, leaves ``<name>.partial`` where anything was.
-    ``resume``, with ``keep``, goes on from such a file. Tables are made with the first tensors that
-    come, while other processes are at work. Raises BundleError, before anything is written if
+    ``resume``, with ``keep``, continues such a file. Tables are made with the first tensors that
+    come, while other processes are at work. Of inputs that ``seeds`` draw only digests are kept.
+    Raises BundleError, before anything is written if
     ``path`` cannot be or ``layout`` is one of another number of cases.
     """
 
@@ -43,6 +46,7 @@ class Writer:
         outputs: Mapping[str, Collection[str]] | None = None,
         keep: bool = False,
         resume: bool = False,
+        seeds: Seeds | None = None,
     ) -> None:
         self.path = Path(path)
         if len(cases) != layout.cases:
@@ -50,14 +54,15 @@ class Writer:
         self.layout = layout
         self.header = heading.header(header, heading.own("bundle"))
         self._cases = cases
-        self._outputs = outputs
+        self._outputs, self._seeds = outputs, seeds
         self._tables: Tables | None = None
         self._done = np.zeros(len(layout.case), dtype=bool)
         self._keep = keep
-        self._claim = LockedOutput(self.path, layout.bytes, force)
-        self._claim.refuse_unfinished(force, bundles=not keep)
-        begun = resume and self._claim.holds_bundle
         try:
+            with deferred_interrupts():  # a file that is made must be known to abort()
+                self._claim = LockedOutput(self.path, layout.bytes, force)
+            self._claim.refuse_unfinished(force, bundles=not keep)
+            begun = resume and self._claim.holds_bundle
             with write_errors(self.path), ExitStack() as stack:
                 place = stack.enter_context(self._claim.fresh()) if begun else self._claim.partial
                 self._skeleton = container.begin(
@@ -67,18 +72,18 @@ class Writer:
                 if begun:
                     self._describe(begun)
         except BaseException:
-            if resume:
+            if resume and hasattr(self, "_claim"):
                 self._claim.leave()
             self.abort()
             raise
 
     def _describe(self, begun: bool = False) -> Tables:
         """Make the tables, unless they are there, and write them; ``begun``: over those of the file
-        that is gone on from.
+        that is continued.
         """
         if self._tables is not None:
             return self._tables
-        claim, built = self._open(), tables.build(self._cases, self.layout, self._outputs)
+        claim, built = self._open(), self._built()
         digests = container.digests(self.header, built.tables, built.strings)
         request = container.root_digest(digests) if self._keep else ""
         skeleton = container.describe(
@@ -96,6 +101,9 @@ class Writer:
             built.note(np.flatnonzero(self._done), noted[self._done])
         self._skeleton, self._tables = skeleton, built
         return built
+
+    def _built(self) -> Tables:
+        return tables.build(self._cases, self.layout, self._outputs, self._seeds)
 
     def __enter__(self) -> Writer:
         return self
@@ -169,7 +177,8 @@ class Writer:
         """Remove what was written; nothing appears under the final name."""
         if hasattr(self, "_blocks"):
             self._blocks.close()
-        self._claim.drop()
+        if hasattr(self, "_claim"):
+            self._claim.drop()
 
     def _stop(self, error: BaseException | None) -> None:
         """Give up for an error, and leave what is there to whoever resumes."""

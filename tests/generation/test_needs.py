@@ -1,0 +1,85 @@
+"""What a suite takes, held against what it took; how many large cases are computed at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+from opgen.calls.jsonl import NamedCall
+from opgen.generation import computing
+from opgen.generation.engine import layout, together
+from opgen.generation.needs import SCRATCH, memory_of, needs, side_by_side
+from opgen.model import Call, TensorDesc
+from opgen.suite.batch import Batch
+from tests.support.suites import of_calls
+
+STATUS = Path("/proc/self/status")
+
+
+def pad(size: int) -> Call:
+    inside = TensorDesc((4, 4, size, size), "FLOAT", "ND")
+    outside = TensorDesc((4, 4, size + 2, size + 2), "FLOAT", "ND")
+    args = {"gradOutput": outside, "self": inside, "padding": (1, 1, 1, 1), "gradInput": inside}
+    return Call("aclnnReflectionPad2dBackward", "ascend910b", args)
+
+
+def chunks(*sizes: int) -> list[list[Batch]]:
+    suite = of_calls([NamedCall(str(size), pad(size), {}) for size in sizes])
+    return [[batch] for batch in suite.batches]
+
+
+def grown(batch: Batch) -> int:
+    """Bytes by which a new process grows that computes a batch: one that has freed memory before
+    takes that again.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
+        return processes.submit(_grown, batch).result()
+
+
+def _grown(batch: Batch) -> int:
+    before = _peak()
+    computing.compute([batch], 0)
+    return _peak() - before
+
+
+def _peak() -> int:
+    """The most bytes that this process had in memory; ``getrusage`` counts its parent's, too."""
+    [kilobytes] = re.findall(
+        r"^VmHWM:\s+(\d+) kB", STATUS.read_text(encoding="ascii"), re.MULTILINE
+    )
+    return 1024 * int(kilobytes)
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc here")
+@pytest.mark.parametrize("recipe", ["grid", "normal"])
+def test_a_case_takes_no_more_memory_than_is_said(recipe: str) -> None:
+    [batch] = of_calls([NamedCall("one", pad(300), {})], recipe=recipe).batches
+    assert batch.elements * 4 < grown(batch) < memory_of(batch)
+
+
+def test_the_bytes_are_those_of_the_layout_and_the_memory_that_of_the_largest() -> None:
+    suite = of_calls([NamedCall(str(size), pad(size), {}) for size in (3, 30)])
+    said = needs(suite)
+    assert said.bytes == layout(suite).bytes
+    assert said.memory == max(map(memory_of, suite.batches)) > SCRATCH and said.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("large", "found"),
+    [(1, [(4, [0, 1, 2])]), (2, [(2, [0, 2]), (4, [1])]), (9, [(1, [0, 2]), (4, [1])])],
+)
+def test_workers_share_the_memory(large: int, found: Sequence[tuple[int, list[int]]]) -> None:
+    [large_case], [small_case] = chunks(1500), chunks(3)
+    some = [large_case, small_case, large_case]
+    room = memory_of(some[0][0]) * 4 // large
+    assert list(side_by_side(some, 4, room)) == found
+
+
+def test_small_cases_are_computed_by_all() -> None:
+    suite = of_calls([NamedCall(str(size), pad(size), {}) for size in range(3, 9)])
+    assert [number for number, _ in side_by_side(list(together(suite.batches, 2)), 2)] == [2]
