@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,8 @@ from opgen.calls.factorize import factorize, true_columns
 from opgen.calls.layout import elements
 from opgen.model import TensorDesc
 from opgen.oracle.judgement import Judgement
-from opgen.spec.compute_dtype import ComputeDtypes
+from opgen.spec.spec import Parameter
+from opgen.suite import values
 from opgen.suite.planning.plan import Plan
 
 Given: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
@@ -41,6 +42,9 @@ class Batch:
     ``optional``: to round inputs to ``compute`` is allowed, and not asked for. ``roles`` names
     every input of the operator, ``gradient`` the one that it is linear in, ``inputs`` those that
     are no null pointer here. ``given`` are values of inputs that no recipe draws, row-major.
+
+    Kernels see axes in the order of the spec's letters, whatever the format: the descriptors of
+    tensors of another order are turned, and ``turned`` says which axis each one of an output is.
     """
 
     op: str
@@ -49,7 +53,7 @@ class Batch:
     tensors: dict[str, TensorDesc]
     elements: int
     inputs: tuple[str, ...]
-    names: dict[str, int]
+    names: dict[str, Any]
     wanted: tuple[str, ...]
     exact: frozenset[str]
     compute: str
@@ -59,6 +63,7 @@ class Batch:
     gradient: str
     factors: int
     given: Mapping[str, ArrayLike] = field(default_factory=dict)
+    turned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def subset(self, kept: Sequence[int]) -> Batch:
         """The cases at these places of the batch, in this order."""
@@ -68,25 +73,24 @@ class Batch:
 def batches(
     plan: Plan,
     judged: Judgement,
-    compute: ComputeDtypes,
-    wanted: Mapping[str, np.ndarray],
     cases: CaseTable,
     rows: np.ndarray,
     given: Given,
 ) -> Iterator[Batch]:
     """The cases at ``rows``, grouped by everything that shapes their computation.
 
-    They make calls of a judged table, of which ``compute`` and ``wanted`` (output -> (calls,)
-    bool) say how they are computed; ``given``: id -> input -> values that no recipe draws.
+    They make calls of a judged table; ``given``: id -> input -> values that no recipe draws.
     """
     spec = judged.spec
     used, position = np.unique(cases.row[rows], return_inverse=True)
+    limits = values.limits(judged)
     ids, recipe = [cases.id[row] for row in rows.tolist()], cases.recipe.take(rows)
     arrays = [given.get(name, {}) for name in ids] if given else [{}] * len(ids)
     alike, _ = factorize(
         zip(
             judged.table.alike(used)[0].tolist(),
-            *[column[used].tolist() for column in compute],
+            *[column[used].tolist() for column in judged.compute],
+            *[map(tuple, between[used].view(np.int64).tolist()) for between in limits.values()],
             strict=True,
         )
     )
@@ -94,31 +98,44 @@ def batches(
     group, first = factorize(zip(alike[position].tolist(), recipe, digests, strict=False))
     order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group)).tolist()
     calls = used[position[first]]
-    tensors = [p.name for p in spec.parameters.values() if p.is_tensor]
-    there = {name: ~judged.view.get((name, "null")).data[calls] for name in tensors}
+    tensors = [p for p in spec.parameters.values() if p.is_tensor]
+    formatted = [p for p in tensors if p.orders]
     size = elements(judged.table)[calls].astype(np.int64)
-    described = judged.table.take(calls).arguments(tensors)
+    described = judged.table.take(calls).arguments(p.name for p in tensors)
+    given_to = [p.name for p in spec.inputs]
+    gradient = next((name for name in given_to if plan.roles.get(name) == "gradient"), given_to[0])
+    roles = {name: plan.roles.get(name, "operand") for name in given_to}
+    roles[gradient] = "gradient"
+    for name, between in limits.items():
+        for descs, (low, high) in zip(described, between[calls].tolist(), strict=True):
+            desc = descs[name]
+            if not isinstance(desc, TensorDesc) or (roles[name], desc.range) == ("saved", None):
+                continue
+            if low <= high:
+                descs[name] = replace(desc, range=(low, high))
+    null = {p.name: judged.view.get((p.name, "null")).data[calls] for p in tensors}
+    for name, absent in null.items():
+        for i in np.flatnonzero(absent).tolist():
+            del described[i][name]
     columns = zip(
         [0, *ends],
         ends,
         np.clip(BATCH_ELEMENTS // np.maximum(size, 1), 1, BATCH_CASES).tolist(),
-        [{name: desc for name, desc in descs.items() if desc is not None} for descs in described],
+        described,
         size.tolist(),
-        true_columns({p.name: there[p.name] for p in spec.inputs}),
+        true_columns({p.name: ~null[p.name] for p in spec.inputs}),
         judged.view.bindings(calls),
-        true_columns({name: asked[calls] for name, asked in wanted.items()}),
-        *[column[calls].tolist() for column in compute],
+        true_columns({name: asked[calls] for name, asked in judged.wanted.items()}),
+        *[column[calls].tolist() for column in judged.compute],
         [recipe[i] for i in first.tolist()],
         [arrays[i] for i in first.tolist()],
         strict=False,
     )
-    roles, exact = (
-        {p.name: plan.roles.get(p.name, "operand") for p in spec.inputs},
-        frozenset(spec.exact),
-    )
-    gradient = next((name for name, role in roles.items() if role == "gradient"), next(iter(roles)))
+    exact = frozenset(spec.exact)
     places, ordered = rows[order], [ids[i] for i in order.tolist()]
     for start, end, step, by_name, held, inputs, names, outputs, dtype, optional, *drawn in columns:
+        axes = _turned(formatted, by_name)
+        by_name |= {name: _in_order(by_name[name], order) for name, order in axes.items()}
         for begin in range(start, end, step):
             some = slice(begin, min(begin + step, end))
             yield Batch(
@@ -138,7 +155,29 @@ def batches(
                 gradient,
                 plan.factors,
                 drawn[1],
+                {name: order for name, order in axes.items() if name in judged.wanted},
             )
+
+
+def _turned(
+    formatted: Sequence[Parameter], tensors: Mapping[str, TensorDesc]
+) -> dict[str, tuple[int, ...]]:
+    """Of parameters whose axes formats may order, the tensors whose format orders them otherwise
+    than the letters, and which axis each one is.
+    """
+    turned = {
+        p.name: p.turned(len(desc.shape), desc.format)
+        for p in formatted
+        if (desc := tensors.get(p.name)) is not None
+    }
+    return {name: axes for name, axes in turned.items() if axes is not None}
+
+
+def _in_order(desc: TensorDesc, axes: tuple[int, ...]) -> TensorDesc:
+    """The same elements with the axes in the order of the letters."""
+    order = np.argsort(axes).tolist()
+    shape, steps = (tuple(of[axis] for axis in order) for of in (desc.shape, desc.steps))
+    return replace(desc, shape=shape, strides=steps, storage_shape=desc.storage_extents)
 
 
 def _digest(given: Mapping[str, ArrayLike]) -> str:

@@ -9,19 +9,21 @@ that is not asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
+from opgen.calls.columns import ScalarColumn, TensorColumn
 from opgen.calls.layout import self_overlapping, within_storage
-from opgen.calls.table import CallTable, ScalarColumn, TensorColumn
+from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
-from opgen.numerics.formats import DTYPES
+from opgen.numerics.formats import DTYPES, FLOATING
 from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers
 from opgen.spec.language.term import NOTHING
 from opgen.spec.rules import Guard, Rule, true_where
 from opgen.spec.spec import Spec
+from opgen.suite.values import on_values
 
 _SHAPING = ("==", ">=", ">")
 
@@ -30,6 +32,8 @@ def shapes_the_answer(rule: Rule, guard: Guard, judged: Judgement) -> bool:
     """Whether a call that breaks this guard may have no defined answer: extents, lengths and ranks
     that do not fit. One of two readings of a page that contradicts itself does not shape it.
     """
+    if on_values(guard):
+        return True
     if rule.bucket == "disputed" or rule.key in ("dtype", "format", "null", "enum"):
         return False
     if rule.key == "length":
@@ -172,14 +176,18 @@ def _optional(judged: Judgement, name: str) -> bool:
     return rule is None or rule.bucket == "assumed"
 
 
-def holdable(table: CallTable) -> np.ndarray:
-    """(rows,) bool: whether data can be made for every dtype of the call, and every view lies
-    inside its storage.
+def holdable(table: CallTable, outputs: Collection[str]) -> np.ndarray:
+    """(rows,) bool: whether data can be made for every dtype of the call, goldens for those of
+    ``outputs``, and every view lies inside its storage.
     """
-    known = np.array([name in DTYPES for name in vocabulary().names["dtype"]])
+    data, goldens = (
+        np.array([name in dtypes for name in vocabulary().names["dtype"]])
+        for dtypes in (DTYPES, FLOATING)
+    )
     result = np.ones(len(table), dtype=bool)
-    for column in table.columns.values():
+    for name, column in table.columns.items():
         if isinstance(column, TensorColumn):
+            known = goldens if name in outputs else data
             result &= column.null | (known[column.dtype] & within_storage(column))
     return result
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from opgen.calls.table import ArrayColumn, TensorColumn
+from opgen.calls.columns import ArrayColumn, TensorColumn
+from opgen.calls.kinds import KINDS
+from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.term import NOTHING, Reference
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Parameter, Spec
@@ -20,7 +23,7 @@ from opgen.spec.table_view import TableView
 
 
 @dataclass(frozen=True)
-class Fact:
+class CallFact:
     """A fact by the name that rules have for it, the guards that tell it (of an array: its
     length), and the same fact of the tensor before, if there is one.
     """
@@ -43,14 +46,17 @@ def letters_of(spec: Spec) -> list[str]:
     return list(dict.fromkeys(x for shape in shapes for x in shape if isinstance(x, str)))
 
 
-def least_of(spec: Spec, parameter: str) -> int:
-    """What an attribute is when nothing is said of it: 0, or the least that the page allows."""
+def least_of(spec: Spec, parameter: str) -> Any:
+    """What an attribute is when nothing is said of it: 0, no text, or the least that the page
+    allows.
+    """
     rule = spec.rule.get(f"{parameter}.min")
     bounds = [g.require.right[0] for g in rule.guards] if rule is not None else []
-    return next((int(b.read(NOTHING).data) for b in bounds if not b.refs), 0)
+    blank = KINDS[spec.parameters[parameter].kind].element.blank
+    return next((b.read(NOTHING).data.item() for b in bounds if not b.refs), blank)
 
 
-def facts_of(spec: Spec) -> list[Fact]:
+def facts_of(spec: Spec) -> list[CallFact]:
     """Every fact behind those that tell it."""
     tensors = [p for p in spec.parameters.values() if p.is_tensor]
     arrays = {p.name: p for p in spec.parameters.values() if p.kind == "int_array"}
@@ -63,7 +69,7 @@ def facts_of(spec: Spec) -> list[Fact]:
     )
     known = {("product", "")} | {(p.name, "null") for p in tensors}
     known |= {(p.name, "") for p in spec.parameters.values() if p.name not in arrays}
-    facts: list[Fact] = []
+    facts: list[CallFact] = []
     for stage in stages:
         pending = {reference: _telling(spec, reference, arrays) for reference in stage}
         before: dict[str, Reference] = {}
@@ -71,7 +77,7 @@ def facts_of(spec: Spec) -> list[Fact]:
             ready = (fact for fact, by in pending.items() if all(needs <= known for _, needs in by))
             fact = next(ready, next(iter(pending)))
             guards = tuple(guard for guard, needs in pending.pop(fact) if needs <= known)
-            facts.append(Fact(fact, guards, before.get(fact[1])))
+            facts.append(CallFact(fact, guards, before.get(fact[1])))
             known |= {fact, *((name, "") for name in _items(arrays.get(fact[0])))}
             if fact[1]:
                 before[fact[1]] = fact
@@ -109,7 +115,7 @@ def _fact(parameter: Parameter | None, reference: Reference) -> Reference:
     return name, "shape"
 
 
-def told(fact: Fact, view: TableView) -> np.ndarray:
+def told(fact: CallFact, view: TableView) -> np.ndarray:
     """(rows,) bool: where a fact need not be shown; nothing is shown of a null tensor, nor of a
     letter that no tensor has.
     """
@@ -129,13 +135,14 @@ def told(fact: Fact, view: TableView) -> np.ndarray:
     assert isinstance(column, TensorColumn)
     like = _like(column, fact, view) if fact.before is not None else np.zeros(rows, dtype=bool)
     result = np.where(applies, ~broken, like)
-    for rank, letters in view.spec.parameters[name].shapes.items() if what == "shape" else ():
-        here = column.rank == rank
+    formats = vocabulary().index["format"]
+    for rank, layout, letters in view.spec.parameters[name].layouts if what == "shape" else ():
+        here = (column.rank == rank) & (not layout or column.format == formats.get(layout))
         result[here] = _lettered(column, letters, view)[here]
     return np.asarray(column.null | result)
 
 
-def _like(column: TensorColumn, fact: Fact, view: TableView) -> np.ndarray:
+def _like(column: TensorColumn, fact: CallFact, view: TableView) -> np.ndarray:
     """(rows,) bool: whether a tensor agrees in a fact with the one before."""
     assert fact.before is not None
     other = view.table.columns[fact.before[0]]

@@ -4,7 +4,7 @@ own parameters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import lru_cache
 
 import numpy as np
@@ -26,11 +26,9 @@ ZERO = frozenset(
 """Recipes whose incoming gradient is zero everywhere."""
 
 
-def why_inconclusive(
-    judged: Judgement, plan: Plan, wanted: Mapping[str, np.ndarray], cases: CaseTable
-) -> Categorical[str]:
+def why_inconclusive(judged: Judgement, plan: Plan, cases: CaseTable) -> Categorical[str]:
     """A reason for every case whose golden would not change if what it tests were ignored, else an
-    empty text. ``wanted`` are the outputs that are computed, as (calls,) bool.
+    empty text.
     """
     calls, why = len(judged.table), np.zeros(len(cases), dtype=np.intp)
     reasons = [""]
@@ -47,11 +45,11 @@ def why_inconclusive(
     note(cases.recipe.mask(ZERO.__contains__), "the incoming gradient is zero")
     elements = np.zeros(calls, dtype=bool)
     asked = np.zeros(calls, dtype=bool)
-    for name, here in wanted.items():
+    for name, here in judged.wanted.items():
         asked |= here
         elements |= here & (judged.view.get((name, "numel")).data > 0)
     note((asked & ~elements)[cases.row], "the outputs have no elements")
-    note(~asked[cases.row], "no output is asked for")
+    note(~asked[cases.row], "the call asks for no output")
     return Categorical.coded(reasons, why)
 
 

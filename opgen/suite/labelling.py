@@ -5,7 +5,7 @@ which would prove nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress
 
 import numpy as np
@@ -16,25 +16,12 @@ from opgen.calls.layout import elements
 from opgen.model import LibraryAnswer
 from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers, answers_to
-from opgen.spec.compute_dtype import ComputeDtypes, compute_dtypes
 from opgen.suite.batch import Given
+from opgen.suite.budget import CaseLimit
 from opgen.suite.computable import computable, holdable, single, sized
 from opgen.suite.inconclusive import why_inconclusive
 from opgen.suite.planning.plan import Plan
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """The cases of one page with what is expected of them; ``wanted`` are the outputs that each
-    call computes, output -> (calls,) bool, and ``compute`` is the dtype of each call.
-
-    ``without_data``: id -> why a case has none although its call is accepted.
-    """
-
-    cases: CaseTable
-    wanted: Mapping[str, np.ndarray]
-    compute: ComputeDtypes
-    without_data: dict[str, str]
+from opgen.suite.values import drawable
 
 
 def label(
@@ -42,15 +29,14 @@ def label(
     judged: Judgement,
     cases: CaseTable,
     given: Given,
-    most: int,
-) -> Labelled:
-    """Label cases that make the calls of a judged table. ``given``: id -> input -> values that no
-    recipe draws; a call of more than ``most`` elements has no data.
+    limit: CaseLimit,
+) -> tuple[CaseTable, dict[str, str]]:
+    """The cases that make the calls of a judged table, labelled; and id -> why a case has no data
+    although its call is accepted. ``given``: id -> input -> values that no recipe draws; a call
+    beyond the ``limit`` has no data.
     """
     answers = answers_to(judged)
-    wanted = {output.name: judged.asked_for(output) for output in judged.spec.outputs}
-    compute = compute_dtypes(judged.spec, judged.view, len(judged.table))
-    data, without = _with_data(judged, answers, cases, wanted, most)
+    data, without = _with_data(judged, answers, cases, limit)
     library: Categorical[LibraryAnswer | None] = (
         Categorical.constant(None, len(judged.table)) if answers is None else answers.answers()
     )
@@ -66,18 +52,17 @@ def label(
         library=library.take(cases.row),
         recipe=cases.recipe.where(drawn, ""),
         phase=np.where(data, 2, 1),
-        compute=Categorical.of(compute.dtype.tolist()).take(cases.row).where(data, ""),
-        inconclusive=why_inconclusive(judged, plan, wanted, cases).where(accepts, ""),
+        compute=Categorical.of(judged.compute.dtype.tolist()).take(cases.row).where(data, ""),
+        inconclusive=why_inconclusive(judged, plan, cases).where(accepts, ""),
     )
-    return Labelled(labelled, wanted, compute, without)
+    return labelled, without
 
 
 def _with_data(
     judged: Judgement,
     answers: LibraryAnswers | None,
     cases: CaseTable,
-    wanted: Mapping[str, np.ndarray],
-    most: int,
+    limit: CaseLimit,
 ) -> tuple[np.ndarray, dict[str, str]]:
     """(cases,) bool: which have data; and for ids of those that have none although their call is
     accepted: why.
@@ -85,25 +70,29 @@ def _with_data(
     accepted = judged.valid if answers is None else judged.valid | answers.may_succeed
     held = cases.kind.mask(lambda kind: kind != "invalid") & accepted[cases.row]
     without: dict[str, str] = {}
-    for able, why_not in _conditions(judged, answers, wanted, most):
+    for able, why_not in _conditions(judged, answers, limit):
         without |= dict.fromkeys(compress(cases.id, held & ~able[cases.row]), why_not)
         held &= able[cases.row]
     return held, without
 
 
 def _conditions(
-    judged: Judgement, answers: LibraryAnswers | None, wanted: Mapping[str, np.ndarray], most: int
+    judged: Judgement, answers: LibraryAnswers | None, limit: CaseLimit
 ) -> Iterator[tuple[np.ndarray, str]]:
     """What a call with data must be, (calls,) bool, and what is said of those that are not."""
     table = judged.table
-    yield sized(table, wanted), "an extent is negative"
+    yield sized(table, judged.wanted), "an extent is negative"
     yield computable(judged, answers), "the rules that they break leave no gradient to expect"
-    yield holdable(table), "a view leaves its storage, or there are no data of a dtype"
+    yield (
+        holdable(table, [p.name for p in judged.spec.outputs]),
+        "a view leaves its storage, or there are no data of a dtype",
+    )
+    yield drawable(judged), "no number lies between the limits of an element"
     yield (
         single(table, [p.name for p in judged.spec.outputs]),
         "places of an output overlap, so that no golden can stand there",
     )
-    yield elements(table) <= most, f"their tensors have more than {most:,} elements in all"
+    yield elements(table) <= limit.elements, limit.why
 
 
 def _whole(judged: Judgement, arrays: Mapping[str, object], call: int) -> bool:

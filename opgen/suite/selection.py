@@ -13,6 +13,7 @@ from opgen.calls.call_json import to_json
 from opgen.calls.ids import match_ids, select_ids
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.vocabulary import known_products
+from opgen.files.resources import cases_folder
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import LONGEST_ID, TIERS, FileError, Problem, natural, unkept
 from opgen.numerics.arrays import Array
@@ -23,6 +24,10 @@ from opgen.suite.given_data import read_dumps
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_check import checked_plan, shipped_plan
 from opgen.suite.suite import Each, Suite, call_suite, plan_suite
+
+MODELS = "models"
+"""The plan whose calls are the layers of known models, in the folder of this name beside the
+plans."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Request:
     shard: str = ""
     seed_calls: str = ""
     recipe: str = ""
+    edition: str = ""
 
     @property
     def name(self) -> str:
@@ -47,13 +53,22 @@ class Request:
         """
         return "calls" if self.calls else Path(self.plan.partition("::")[0]).stem
 
+    @property
+    def files(self) -> list[str]:
+        """The call files whose calls are the cases: a person's own, or the shipped layers of
+        models; none where a plan makes calls.
+        """
+        if self.calls or self.plan != MODELS:
+            return [self.calls] if self.calls else []
+        return sorted(map(str, (cases_folder() / MODELS).glob("*.jsonl")))
+
     def suite(self, each: Each = map) -> Suite:
         """Find everything and enumerate, ``each`` page by page; raises FileError where something
         does not exist or nothing is left.
         """
         self.check()
-        if self.calls:
-            suite = self._of_calls(catalog())
+        if self.files:
+            suite = self._of_calls(catalog(self.edition))
         else:
             pages, tier = self.pages()
             suite = plan_suite(
@@ -67,7 +82,7 @@ class Request:
         text = "no case matches the request; opgen cases lists all cases"
         unmet = (
             []
-            if self.calls
+            if self.files
             else [
                 pattern
                 for pattern, rows in match_ids(suite.cases.id, self.patterns).items()
@@ -85,7 +100,7 @@ class Request:
         does not exist.
         """
         known_products(self.products)
-        if self.calls and self.seed_calls:
+        if self.files and self.seed_calls:
             raise FileError.of(
                 "`seed_calls`",
                 self.seed_calls,
@@ -95,17 +110,17 @@ class Request:
             self._recipe()
         if self.shard:
             shard_of(self.shard)
-        if self.calls:
-            plans_of(self.plan, ())  # is not used, but refused where there is none of that name
-        else:
+        if not self.files:
             self.pages()
+        elif self.plan != MODELS:
+            plans_of(self.plan, ())  # is not used, but refused where there is none of that name
         _ = self.given
 
     def pages(self) -> tuple[list[tuple[Spec, Plan]], str]:
         """The pages that are asked for, each with its operator's plan, and the tier."""
-        known = catalog()
+        known = catalog(self.edition)
         apis = [known.api(name) for name in self.operators] or list(known.kinds)
-        plans, tier = plans_of(self.plan, apis)
+        plans, tier = plans_of(self.plan, apis, self.edition)
         others = ", ".join(api for api in apis if api not in plans) if self.operators else ""
         if others and self.plan in TIERS:
             raise FileError.of(
@@ -123,15 +138,15 @@ class Request:
         """The calls that are asked for or that exist already, with their own tensors; none where a
         plan alone says what is tried.
         """
-        known = catalog()
-        if not self.calls:
+        known = catalog(self.edition)
+        if not self.files:
             return (
                 [(entry, {}) for entry in read_calls(self.seed_calls, known.kinds)]
                 if self.seed_calls
                 else []
             )
         apis = {known.api(name) for name in self.operators}
-        calls = read_calls(self.calls, known.kinds)
+        calls = [entry for file in self.files for entry in read_calls(file, known.kinds)]
         if not calls:
             raise FileError.of(self.calls, "", "holds no call")
         named = [calls[place] for place in select_ids([entry.id for entry in calls], self.patterns)]
@@ -182,7 +197,7 @@ class Request:
                 f"no such recipe{did_you_mean(self.recipe, RECIPES)}; known: {', '.join(RECIPES)}"
             )
             raise FileError.of("`recipe`", self.recipe, text)
-        if not self.calls:
+        if not self.files:
             raise FileError.of(
                 "`recipe`", self.recipe, "is for `calls`; a plan names the recipes of its cases"
             )
@@ -196,20 +211,20 @@ def _unkept(name: str) -> str:
     return reason and f"{reason}, and no bundle can keep it"
 
 
-def plans_of(text: str, apis: Iterable[str]) -> tuple[dict[str, Plan], str]:
+def plans_of(text: str, apis: Iterable[str], edition: str = "") -> tuple[dict[str, Plan], str]:
     """Api -> plan, and the tier, that a text means: a tier those plans of ``apis`` that have it,
-    ``FILE`` or ``FILE::TIER`` the file's own, whatever its operator. FileError where there is no
-    such tier or file.
+    ``FILE`` or ``FILE::TIER`` the file's own, whatever its operator. ``edition`` is that of the
+    pages. FileError where there is no such tier or file.
     """
-    known = catalog()
+    known = catalog(edition)
     if text in TIERS:
         plans = {api: shipped_plan(known.of(api)) for api in apis}
         return {api: plan for api, plan in plans.items() if text in plan.tiers}, text
     path, _, tier = text.partition("::")
     if not Path(path).exists():
         reason = (
-            f"no such tier or file{did_you_mean(text, TIERS)}; tiers are {', '.join(TIERS)}, or"
-            " FILE::TIER"
+            f"no such tier or file{did_you_mean(text, (*TIERS, MODELS))}; tiers are"
+            f" {', '.join(TIERS)}, or FILE::TIER; '{MODELS}' are layers of networks"
         )
         raise FileError.of("`plan`", text, reason)
     plan = checked_plan(Path(path), known)
@@ -242,18 +257,16 @@ def shard_of(text: str) -> tuple[int, int]:
 
 def remarks(request: Request, suite: Suite) -> list[str]:
     """What is to be known of a suite: that a plan beside given calls is not used; where calls seed
-    a plan, how many of each page count, and how many more the tier needs beside them; and the
-    values of a plan that stand in no call of any page.
+    a plan, how many of each page count, and how many more the tier needs beside them; the values
+    of a plan that stand in no call of any page; and that no case has a golden.
     """
-    if request.calls:
-        unused = request.plan != Request.plan
-        return (
-            [f"`plan` {request.plan}: is not used; with `calls` there is one case per call"]
-            if unused
-            else []
-        )
+    golden = any(batch.wanted for batch in suite.batches)
+    nothing = [] if golden else ["no case has a golden: only statuses are judged"]
+    if request.files:
+        unused = f"`plan` {request.plan}: is not used; with `calls` there is one case per call"
+        return [*([] if request.plan in (Request.plan, MODELS) else [unused]), *nothing]
     lines = [
-        f"{name}: {report.given} legal calls given, {len(report.cover.rows)} more cover all tuples"
+        f"{name}: {report.given} legal calls given, {len(report.cover)} more cover all tuples"
         " of the tier"
         for name, report in suite.reports.items()
         if report.given and report.cover is not None
@@ -266,4 +279,4 @@ def remarks(request: Request, suite: Suite) -> list[str]:
         lines += [
             f"{plan.file}: no call has {value}: forbidden by {pages[0][value]}" for value in values
         ]
-    return lines
+    return [*lines, *nothing]

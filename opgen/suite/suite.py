@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from opgen.calls.factorize import factorize
 from opgen.calls.ids import match_ids
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.purposes import Purposes
+from opgen.calls.stored_tensors import StoredTensors
 from opgen.calls.table import from_calls
 from opgen.model import CRASHES, Call, Kind
 from opgen.numerics.recipes import DEFAULT
@@ -27,7 +28,7 @@ from opgen.oracle.judgement import Judgement, judge
 from opgen.oracle.library import answers_to
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch, Given, batches
-from opgen.suite.budget import affordable
+from opgen.suite.budget import CaseLimit, LeftOut, left_out
 from opgen.suite.enumeration.enumerator import (
     RANDOM_STATE,
     Enumeration,
@@ -37,14 +38,12 @@ from opgen.suite.enumeration.enumerator import (
 from opgen.suite.enumeration.handwritten import with_handwritten
 from opgen.suite.identity import Identity, identity
 from opgen.suite.labelling import label
+from opgen.suite.memory import available
 from opgen.suite.naming import case_ids
 from opgen.suite.planning.plan import Plan
-from opgen.suite.stored import Stored, stored
+from opgen.suite.stored import stored
 
 _log = logging.getLogger(__name__)
-
-MOST_ELEMENTS = 2**20
-"""Elements of all tensors of a given call up to which it has data."""
 
 Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 """How some work is done for each of several things, in their order: ``map``, or something that has
@@ -57,16 +56,18 @@ _NOTHING: Given = MappingProxyType({})
 class Suite:
     """Everything that a bundle holds, but the data. ``stored`` are the tensors of ``cases``.
 
-    ``without_data``: id -> why a case has none although its call is accepted.
+    ``without_data``: id -> why a case has none although its call is accepted. ``left_out`` is what
+    limits leave out.
     """
 
     cases: CaseTable
-    stored: Stored = field(default_factory=Stored)
+    stored: StoredTensors = field(default_factory=lambda: StoredTensors.concatenate([]))
     batches: list[Batch] = field(default_factory=list)
     reports: dict[str, EnumerationReport] = field(default_factory=dict)
     specs: dict[str, Spec] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
     without_data: dict[str, str] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
     whole: Identity | None = None
     """Of the suite that this one is a part of."""
 
@@ -150,22 +151,35 @@ def _planned(
     calls = with_handwritten(enumerate_calls(spec, plan, tier, given, random_state), plan, tier)
     ids = case_ids(calls.judged, calls.kind, calls.purposes, calls.recipe, calls.given)
     cases, report = _one_per_id(calls, ids), calls.report
-    keep = affordable(cases, plan.tiers[tier])
-    report.left_out = int((~keep).sum())
+    asked = np.ones(len(cases), dtype=bool)
     if products:
-        keep &= cases.product.mask(products.__contains__)
+        asked &= cases.product.mask(products.__contains__)
     if patterns:
-        asked = [place for places in match_ids(cases.id, patterns).values() for place in places]
-        keep &= np.isin(np.arange(len(cases)), asked)
+        places = [place for some in match_ids(cases.id, patterns).values() for place in some]
+        asked &= np.isin(np.arange(len(cases)), places)
+    over = left_out(cases, plan.tiers[tier])
+    keep = asked & ~np.logical_or.reduce(list(over.values()))
+    if patterns:
         keep |= np.isin(cases.id, cases.nearest_valid.take(keep).values)
     if tier != CRASHES:
         fatal = crashing(calls.judged)[cases.row]
         keep, report.crashing = keep & ~fatal, int(fatal.sum())
+        broken = calls.judged.broken[:, cases.row]
+        report.fatal = tuple(
+            rule.id
+            for rule, rows in zip(spec.rules, broken, strict=True)
+            if rows.any() and not (rows & ~fatal).any()
+        )
     values = {ids[row]: arrays for row, arrays in calls.given.items()}
-    most = plan.tiers[tier].elements
-    suite = _labelled(plan, calls.judged, cases.take(np.flatnonzero(keep)), values, most)
+    limit = CaseLimit.of_tier(plan.tiers[tier])
+    suite = _labelled(plan, calls.judged, cases.take(np.flatnonzero(keep)), values, limit)
+    whole = [
+        LeftOut(spec.name, key, tuple(compress(cases.id, asked & passed)))
+        for key, passed in over.items()
+        if (asked & passed).any()
+    ]
     _log.info("%s: %d cases of the tier %s", spec.name, len(suite.cases), tier)
-    return replace(suite, reports={spec.name: report})
+    return replace(suite, reports={spec.name: report}, left_out=(*whole, *suite.left_out))
 
 
 def _one_per_id(calls: Enumeration, ids: Sequence[str]) -> CaseTable:
@@ -189,13 +203,15 @@ def call_suite(
     calls: Sequence[NamedCall],
     page: Callable[[Call], Spec],
     plan: Callable[[Spec], Plan],
-    elements: int = MOST_ELEMENTS,
+    limit: CaseLimit | None = None,
     given: Given = _NOTHING,
     recipe: str = DEFAULT,
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
-    the arrays of its tensors, ``recipe`` draws the others.
+    the arrays of its tensors, ``recipe`` draws the others. Calls beyond the ``limit``, by default
+    the memory that there is, have no data.
     """
+    limit = limit or CaseLimit.of_memory(available())
     number, first = factorize([id(named.call) for named in calls])
     distinct = [calls[i].call for i in first.tolist()]
     pages = [page(call) for call in distinct]
@@ -218,7 +234,7 @@ def call_suite(
             Categorical.constant("", count),
             Categorical.constant(recipe, count),
         )
-        parts.append(_labelled(of_operator, judge(spec, table), cases, given, elements))
+        parts.append(_labelled(of_operator, judge(spec, table), cases, given, limit))
     return _joined(asked, parts, places)
 
 
@@ -233,24 +249,24 @@ def _labelled(
     judged: Judgement,
     cases: CaseTable,
     given: Given,
-    most: int,
+    limit: CaseLimit,
 ) -> Suite:
     """The suite of cases that make calls of one judged table."""
     used, row = np.unique(cases.row, return_inverse=True)
     judged = judged.take(used)
     cases = replace(cases, calls=(judged.table,), row=row)
-    labelled = label(plan, judged, cases, given, most)
-    rows = np.flatnonzero(labelled.cases.phase == 2)
-    wanted = labelled.wanted
-    made = batches(plan, judged, labelled.compute, wanted, cases, rows, given)
+    labelled, without_data = label(plan, judged, cases, given, limit)
+    too_large = tuple(name for name, why in without_data.items() if why == limit.why)
+    rows = np.flatnonzero(labelled.phase == 2)
     with_data, of = np.unique(row[rows], return_inverse=True)
     held = np.full(len(cases), -1)
     held[rows] = of
     return Suite(
-        labelled.cases,
-        stored(judged.spec, judged.table, wanted, with_data, held),
-        list(made),
-        without_data=labelled.without_data,
+        labelled,
+        stored(judged, with_data, held),
+        list(batches(plan, judged, cases, rows, given)),
+        without_data=without_data,
+        left_out=(LeftOut(judged.spec.name, limit.key, too_large, True),) if too_large else (),
     )
 
 
@@ -264,10 +280,11 @@ def _joined(
             batch.rows = place[batch.rows]
     return Suite(
         CaseTable.concatenate([part.cases for part in parts]).take(order),
-        sum([part.stored for part in parts], Stored()).take(order),
+        StoredTensors.concatenate([part.stored for part in parts]).take(order),
         [batch for part in parts for batch in part.batches],
         {name: report for part in parts for name, report in part.reports.items()},
         {spec.name: spec for spec, _ in pages},
         {spec.name: plan for spec, plan in pages},
         {name: why for part in parts for name, why in part.without_data.items()},
+        tuple(one for part in parts for one in part.left_out),
     )

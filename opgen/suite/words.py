@@ -11,10 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import compress
 from os.path import commonprefix
+from typing import Any
 
 import numpy as np
 
-from opgen.calls.table import ArrayColumn, ScalarColumn, TensorColumn
+from opgen.calls.columns import ArrayColumn, ScalarColumn, TensorColumn, TypedColumn
+from opgen.calls.factorize import by_key
+from opgen.calls.typed import TYPES
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import RECIPES
 from opgen.spec.spec import Parameter, Spec
@@ -49,6 +52,7 @@ class CallWords:
             *self._letters(),
             *self._facts("shape"),
             *self._scalars(flags=False),
+            *self._typed(),
             *self._facts("dtype"),
             *self._facts("format"),
             *self._scalars(flags=True),
@@ -59,16 +63,27 @@ class CallWords:
     def _arrays(self) -> Iterator[list[str]]:
         for name, column in self.columns.items():
             if isinstance(column, ArrayColumn):
-                items = zip(column.values.tolist(), column.length.tolist(), strict=True)
-                words = [_items(values[:length]) or ".empty" for values, length in items]
+                real = column.values.dtype.kind == "f"
+                values = column.values.astype(str) if real else column.values
+                items = zip(values.tolist(), column.length.tolist(), strict=True)
+                words = [_items(row[:length]) or ".empty" for row, length in items]
                 shown = self.shown.get((name, ""), np.ones(len(words), dtype=bool))
                 yield _labelled(self.labels[name], _or_null(words, column.null), shown)
 
     def _scalars(self, flags: bool) -> Iterator[list[str]]:
         for name, column in self.columns.items():
             if isinstance(column, ScalarColumn) and (column.values.dtype == bool) == flags:
-                words = ["" if flags else _items([value]) for value in column.values.tolist()]
+                words = ["" if flags else _items([value]) for value in column.values]
                 shown = column.null | (column.values != least_of(self.view.spec, name))
+                yield _labelled(self.labels[name], _or_null(words, column.null), shown)
+
+    def _typed(self) -> Iterator[list[str]]:
+        names = vocabulary().names["dtype"]
+        for name, column in self.columns.items():
+            if isinstance(column, TypedColumn):
+                pairs = zip(column.values.tolist(), column.dtype.tolist(), strict=True)
+                words = [f"{_real(v, names[d])}.{_word(names[d])}" for v, d in pairs]
+                shown = np.ones(len(words), dtype=bool)
                 yield _labelled(self.labels[name], _or_null(words, column.null), shown)
 
     def _letters(self) -> Iterator[list[str]]:
@@ -159,21 +174,27 @@ def _groups(spec: Spec) -> dict[str, list[str]]:
     """The letters of shapes: those that differ in their capital alone, as Hin and Win do, under
     what they share.
     """
-    groups: dict[str, list[str]] = {}
-    for letter in letters_of(spec):
-        groups.setdefault(re.sub("[A-Z]", "", letter, count=1) or letter, []).append(letter)
+    groups = by_key(
+        (re.sub("[A-Z]", "", letter, count=1) or letter, letter) for letter in letters_of(spec)
+    )
     return {stem if letters[1:] else letters[0]: letters for stem, letters in groups.items()}
 
 
-def _items(values: Iterable[int]) -> str:
-    """Numbers of a word, flags one behind the other; ``-`` stands between words, a minus is ``m``.
+def _items(values: Iterable[Any]) -> str:
+    """Numbers of a word, flags one after the other; ``-`` stands between words, a minus is ``m``.
 
-    >>> _items([3, -1]), _items([True, False])
-    ('3xm1', '10')
+    >>> _items([3, -1]), _items([True, False]), _items([np.float32(0.1)])
+    ('3xm1', '10', '0.1')
     """
     values = list(values)
     flags = isinstance(next(iter(values), 0), bool)
-    return ("" if flags else "x").join(str(int(x)) for x in values).replace("-", "m")
+    words = (str(int(x) if isinstance(x, bool) else x) for x in values)
+    text = ("" if flags else "x").join(words).replace("-", "m").replace("+", "")
+    return re.sub(r"[^\w.]", "_", text, flags=re.ASCII)
+
+
+def _real(value: float, dtype: str) -> str:
+    return _items([TYPES.get(dtype, TYPES["DOUBLE"]).type(value)])
 
 
 def _word(name: str) -> str:

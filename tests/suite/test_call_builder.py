@@ -100,6 +100,18 @@ def test_a_null_pointer_has_nothing_else(pooling: CompiledPlan) -> None:
     assert after.args["padding"] is None
 
 
+def test_a_plan_that_names_no_mask_asks_for_every_output(tmp_path: Path) -> None:
+    spec = page("group_norm_backward")
+    path = tmp_path / "plan.yaml"
+    text = "op: group_norm_backward\naxes: {product: [ascend910b]}\ntiers: {smoke: {limits: 0, invalid: 0}}\n"
+    path.write_text(text, encoding="utf-8")
+    calls = enumerate_calls(spec, read_plan(path), "smoke")
+    assert len(calls.kind)
+    for call, kind in zip(calls.judged.table.calls(), calls.kind, strict=True):
+        if kind == "valid":
+            assert call.args["outputMask"] == (True, True, True)
+
+
 def test_a_length_below_zero_is_an_empty_array() -> None:
     compiled = CompiledPlan(
         page("convolution_backward.ascend910b"), plan("convolution_backward"), "standard"

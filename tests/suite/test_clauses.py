@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from opgen.calls.table import from_calls
-from opgen.model import Case
+from opgen.model import CRASHES, Case
 from opgen.oracle.judgement import judge
 from opgen.quality.boundaries import UNTESTED
 from opgen.quality.coverage import coverage, of_cases
@@ -20,8 +20,7 @@ FORBIDDEN = ("stated", "unstated", "unsupported_product")
 
 
 def breaking(spec: Spec, cases: list[Case]) -> dict[str, list[Case]]:
-    """Rule -> the invalid cases that break it, judged anew by ``spec``."""
-    cases = [case for case in cases if case.kind == "invalid"]
+    """Rule -> the cases that break it, judged anew by ``spec``."""
     judged = judge(spec, from_calls(spec.api, spec.kinds, [case.call for case in cases]))
     rows = zip(spec.rules, judged.broken, strict=True)
     return {
@@ -34,7 +33,14 @@ def unreached(original: Spec, judged_by: Spec) -> list[str]:
     """Clauses and rules of a page that no invalid case reaches when ``judged_by`` says what a case
     breaks.
     """
-    cases = suite(original.name).cases
+    cases = [case for case in suite(original.name).cases if case.kind == "invalid"]
+    if CRASHES in plan(original.op).tiers:  # where it alone has calls that break a rule
+        fatal = set(suite(original.name).reports[original.name].fatal)
+        cases += [
+            case
+            for case in suite(original.name, CRASHES).cases
+            if fatal & {broken.rule for broken in case.page.breaks}
+        ]
     found = breaking(judged_by, cases)
     forbidding = [rule for rule in original.rules if rule.bucket in FORBIDDEN]
     missing = [

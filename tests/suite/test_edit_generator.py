@@ -9,7 +9,8 @@ import pytest
 
 from opgen.calls.table import from_calls
 from opgen.oracle.judgement import judge
-from opgen.suite.enumeration.edit_generator import FAR, EditGenerator, candidates, distance
+from opgen.suite.enumeration.distance import distance
+from opgen.suite.enumeration.edit_generator import FAR, EditGenerator, candidates
 from opgen.suite.enumeration.edit_search import EditSearch, ValidCalls
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
 from opgen.suite.planning.compiled_plan import CompiledPlan

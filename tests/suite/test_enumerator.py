@@ -21,7 +21,7 @@ from opgen.calls.table import from_calls
 from opgen.files.resources import cases_folder
 from opgen.model import Call, FileError, Kind, TensorDesc
 from opgen.oracle.judgement import judge
-from opgen.suite.budget import BYTES, affordable
+from opgen.suite.budget import BYTES, WORKED, CaseLimit, LeftOut, left_out
 from opgen.suite.covering import Model, count, cover
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.levels import levels_of
@@ -171,7 +171,9 @@ def test_a_budget_in_cases_keeps_what_is_needed() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan_suite([(spec, with_tier(spec.op, cases=300))], "standard")
     assert len(made.cases) == 300
-    assert made.reports[spec.name].left_out > 0
+    [budget] = made.left_out
+    assert (budget.page, budget.key, budget.data_only) == (spec.name, "cases", False)
+    assert set(budget.cases) == set(suite(spec.name).cases.id) - set(made.cases.id)
     ids = {case.id for case in made.cases}
     assert all(case.nearest_valid in ids for case in made.cases if case.nearest_valid)
     assert sum(case.kind == "invalid" for case in made.cases) == sum(
@@ -182,7 +184,9 @@ def test_a_budget_in_cases_keeps_what_is_needed() -> None:
 def test_a_budget_in_bytes_leaves_cases_out() -> None:
     spec = page("reflection_pad2d_backward")
     made = plan_suite([(spec, with_tier(spec.op, bytes=200_000))], "standard")
-    assert 0 < made.reports[spec.name].left_out < len(suite(spec.name).cases)
+    [budget] = made.left_out
+    assert (budget.key, budget.data_only) == ("bytes", False)
+    assert set(budget.cases) == set(suite(spec.name).cases.id) - set(made.cases.id) != set()
 
 
 def elements_of(call: Call) -> int:
@@ -232,20 +236,20 @@ def test_a_budget_is_kept_to_the_case_and_to_the_byte(plain: Call) -> None:
         ({"bytes": 0, "elements": size - 1}, "abcd"),
     ]
     for limits, kept in asked:
-        fits = affordable(cases, Tier(1, **limits))
-        assert "".join(compress("abcd", fits)) == kept, limits
+        over = left_out(cases, Tier(1, **limits))
+        assert "".join(compress("abcd", ~(over["bytes"] | over["cases"]))) == kept, limits
 
 
 def test_a_call_of_as_many_elements_as_may_be_has_data(plain: Call) -> None:
     size = elements_of(plain)
     fits, over = (
-        of_calls([NamedCall("one", plain, {})], elements=most) for most in (size, size - 1)
+        of_calls([NamedCall("one", plain, {})], limit=CaseLimit.of_memory(room))
+        for room in (WORKED * size, WORKED * size - 1)
     )
     assert ([case.phase for case in fits.cases], fits.without_data) == ([2], {})
     assert ([case.phase for case in over.cases], len(over.batches)) == ([1], 0)
-    assert over.without_data == {
-        "one": f"their tensors have more than {size - 1:,} elements in all"
-    }
+    assert list(over.without_data) == ["one"] and "memory" in over.without_data["one"]
+    assert over.left_out == (LeftOut("reflection_pad2d_backward", "memory", ("one",), True),)
 
 
 def test_too_large_a_call_has_no_data() -> None:
@@ -319,7 +323,8 @@ def test_a_plan_that_takes_minutes_says_so_and_what_is_left(
         encoding="utf-8",
     )
     told: list[int] = []
-    assert len(Request(plan=str(path)).suite().cases) == 3
+    made = Request(plan=str(path)).suite()
+    assert len(made.cases) == 3 * len(made.reports) > 0
     assert "250,000 combinations of values take minutes to cover" in caplog.text
     cover(Model((6, 6)), progress=told.append)
     assert told[-1] == 0 and len(told) > 36
@@ -405,16 +410,17 @@ def test_a_value_that_only_dropped_calls_have_is_told(
     assert (report.sampled, report.dropped, len(report.levels)) == (("left_below_width",), 1, 3)
     told = "padLeft = 5: forbidden by left_below_width in every call that was tried"
     assert [line.partition("no call has ")[2] for line in remarks(Request(), made)] == [told]
-    given = [case.call for case in made.cases if case.kind == "valid"]
-    again = enumerate_calls(
-        page("reflection_pad2d_backward"), load_plan(tmp_path / "plan.yaml"), "smoke", given
-    ).report
-    assert (
-        again.given == len(given) and again.dropped and list(again.untried) == ["padLeft = 5"]
-    )  # given calls have the widths
+    spec = page("reflection_pad2d_backward")
+    calls = [case.call for case in made.cases if case.kind == "valid"]
+    given = [call for call in calls if call.product in spec.judges]
+    again = enumerate_calls(spec, load_plan(tmp_path / "plan.yaml"), "smoke", calls).report
+    assert 0 < again.given == len(given) < len(calls)  # another edition judges the others
+    assert again.dropped and list(again.untried) == ["padLeft = 5"]  # given calls have the widths
 
 
-FULL = ("group_norm_backward", "reflection_pad2d_backward")
+FULL = tuple(
+    name for name in PAGES if page(name).op in ("group_norm_backward", "reflection_pad2d_backward")
+)
 
 
 @pytest.mark.parametrize(("tier", "names"), [("smoke", PAGES), ("standard", PAGES), ("full", FULL)])
@@ -424,6 +430,7 @@ def test_every_value_of_a_shipped_plan_stands_in_a_call_of_some_page(
     some = [suite(name, tier) for name in names]
     whole = Suite(
         CaseTable.concatenate([]),
+        batches=[batch for one in some for batch in one.batches],
         plans=dict(ChainMap(*[one.plans for one in some])),
         reports=dict(ChainMap(*[one.reports for one in some])),
     )
@@ -464,7 +471,7 @@ def test_calls_that_exist_are_not_made_again() -> None:
         and some.report.cover is not None
         and some.report.model is not None
     )
-    assert 0 < len(some.report.cover.rows) < len(alone.report.cover.rows)
+    assert 0 < len(some.report.cover) < len(alone.report.cover)
     assert some.report.given == len(calls) // 2
     compiled = CompiledPlan(spec, plan(spec.op), tier)
     seeds = levels_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 import pytest
@@ -67,7 +68,12 @@ NEIGHBOURS = [
     (PAD, "four paddings", of(lambda a: len(set(a["padding"])) == 4)),
     *(
         (NORM, f"rank {n} on {p}", of(rank(n), p))
-        for n in (2, 4, 5, 8)
+        for n in (2, 4, 5, 6, 7, 8)
+        for p in ("ascend910", "ascend910b")
+    ),
+    *(
+        (NORM, f"mask {mask} on {p}", of(lambda a, mask=mask: a["outputMask"] == mask, p))
+        for mask in product((True, False), repeat=3)
         for p in ("ascend910", "ascend910b")
     ),
     (NORM, "8000 channels of a group", of(lambda a: a["C"] // max(a["group"], 1) == 8000)),
@@ -84,6 +90,28 @@ def test_a_legal_neighbour_of_a_limit_that_holds_elsewhere_is_a_case(
     name: str, test: Callable[[Case], bool]
 ) -> None:
     assert any(case.page.bucket == "valid" and test(case) for case in suite(name).cases)
+
+
+BEYOND = [
+    (POOL, "null stride", "crash", "assumed", of(lambda a: a["stride"] is None)),
+    *(
+        (NORM, f"group {n} on {p}", "standard", "unstated", of(lambda a, n=n: a["group"] == n, p))
+        for n in (0, -1)
+        for p in ("ascend910", "ascend910b")
+    ),
+]
+"""Calls on which the page is silent, or that it forbids without a code."""
+
+
+@pytest.mark.parametrize(
+    ("name", "tier", "bucket", "test"),
+    [(name, tier, bucket, test) for name, _, tier, bucket, test in BEYOND],
+    ids=[f"{n}: {w}" for n, w, *_ in BEYOND],
+)
+def test_what_the_page_leaves_open_there_is_a_case_too(
+    name: str, tier: str, bucket: str, test: Callable[[Case], bool]
+) -> None:
+    assert any(case.page.bucket == bucket and test(case) for case in suite(name, tier).cases)
 
 
 @pytest.mark.parametrize("name", [POOL, NORM, A2, ATLAS])

@@ -10,7 +10,7 @@ import pytest
 from opgen.calls.table import from_calls
 from opgen.model import Case
 from opgen.oracle.judgement import judge
-from opgen.spec.compute_dtype import modes_of
+from opgen.spec.compute_dtype import compute_dtypes, modes_of
 from opgen.suite.enumeration.modes import OVERFLOWING, ROUNDED
 from tests.support.suites import page, suite
 
@@ -28,6 +28,12 @@ def combination(case: Case) -> tuple[object, ...]:
     return case.call.product, *read, args["cubeMathType"]
 
 
+def optional(name: str, case: Case) -> bool:
+    """Whether a device may leave the inputs of a call as they are."""
+    table = from_calls(case.call.api, page(name).kinds, [case.call])
+    return bool(compute_dtypes(page(name), judge(page(name), table).view, 1).optional[0])
+
+
 @pytest.mark.parametrize("name", PAGES)
 @pytest.mark.parametrize("tier", ["smoke", "standard"])
 def test_every_legal_combination_of_what_modes_read_has_a_call(name: str, tier: str) -> None:
@@ -40,10 +46,21 @@ def test_every_legal_combination_of_what_modes_read_has_a_call(name: str, tier: 
 def test_what_shows_a_rounding_is_legal_and_has_digits_or_size_to_lose(name: str) -> None:
     for case in showing(name):
         assert case.page.bucket == "valid" and case.phase == 2 and not case.inconclusive
-        wider = case.call.args["gradOutput"].dtype != "FLOAT16"
-        beyond = case.compute == "FLOAT16" and wider
+        stored = case.call.args["gradOutput"].dtype
+        digits = stored == "FLOAT" and optional(name, case)
+        beyond = case.compute == "FLOAT16" and stored != "FLOAT16" and not digits
         assert case.recipe == (OVERFLOWING if beyond else ROUNDED)
         assert f"shows a rounding to {case.compute}" in case.intent
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_overflows_asks_for_no_output_that_may_overflow_or_not(name: str) -> None:
+    for tier in ("smoke", "standard"):
+        for case in showing(name, tier):
+            if case.recipe == OVERFLOWING:
+                judged = judge(page(name), from_calls(case.call.api, page(name).kinds, [case.call]))
+                kept = [p for p in page(name).outputs if p.name in page(name).exact]
+                assert not any(judged.asked_for(output)[0] for output in kept), case.id
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -318,6 +318,31 @@ def test_a_good_plan_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("elements: 2**28", 2**28),
+        ("bytes: 10 GiB", 10 * 2**30),
+        ("bytes: 500MB", 500 * 10**6),
+        ("bytes: 2**31", 2**31),
+        ("elements: 10 GiB", None),
+        ("bytes: 10 Gib", None),
+        ("bytes: 9000000 TiB", None),
+        ("elements: 2**54", None),
+        ("bytes: -1 MB", None),
+    ],
+)
+def test_sizes_are_written_as_powers_and_with_units(
+    tmp_path: Path, text: str, meant: int | None
+) -> None:
+    path, key = written(tmp_path, GOOD.replace("elements: 100", text)), text.partition(":")[0]
+    if meant is not None:
+        assert getattr(load_plan(path).tiers["smoke"], key) == meant
+        return
+    with pytest.raises(FileError, match=f"smoke.{key}: expects a whole number from 0 to 2\\^53"):
+        load_plan(path)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"), FORM, ids=[message[:40] for *_, message in FORM]
 )
 def test_what_is_no_plan_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -357,7 +382,7 @@ def test_a_plan_without_axes_or_tiers_is_refused(tmp_path: Path, section: str, v
 @pytest.mark.parametrize("text", ["[op, axes]", "op", ""])
 def test_what_is_no_mapping_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     with pytest.raises(
-        FileError, match="^plan.yaml(:1)?: expects a mapping with some of op, axes, "
+        FileError, match="^plan.yaml(:1)?: expects a mapping with some of op, extends, axes, "
     ) as caught:
         load_plan(written(tmp_path, text), "plan.yaml")
     assert len(caught.value.problems) == 1
@@ -367,7 +392,9 @@ def test_an_empty_plan_is_told_what_it_needs(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         load_plan(written(tmp_path, "{}"), "plan.yaml")
     assert [problem.text for problem in caught.value.problems] == [
-        f"the key '{key}' is missing" for key in ("axes", "op", "tiers")
+        "the key 'axes' is missing (or write extends: default)",
+        "the key 'op' is missing",
+        "the key 'tiers' is missing (or write extends: default)",
     ]
 
 
@@ -555,14 +582,14 @@ def test_every_shipped_plan_says_why(op: str) -> None:
 
 
 def test_an_operator_without_a_plan_is_told(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="has no plan; write one"):
+    with pytest.raises(FileError, match="has no plan, and no spec to make one"):
         plan_for("fold", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("ask", "listed"),
     [
-        (lambda: find("padding_swaped"), "known: stride_swapped, "),
+        (lambda: find("padding_swaped"), "opgen explain mutants lists them"),
         (lambda: Request(calls="x.jsonl", recipe="girth").suite(), "known: grid, integers, "),
         (lambda: Request(plan="smok").suite(), "tiers are smoke, standard, full, crash"),
         (lambda: Request(plan=f"{SHIPPED}::smok").suite(), "it has smoke, standard, full"),

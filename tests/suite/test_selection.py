@@ -14,7 +14,7 @@ from opgen.files.resources import cases_folder
 from opgen.generation import engine
 from opgen.generation.header import header
 from opgen.model import FileError
-from opgen.suite.selection import Request, shard
+from opgen.suite.selection import Request, remarks, shard
 from tests.support.suites import page, suite
 
 WRONG = [
@@ -193,6 +193,15 @@ def test_a_range_of_a_call_is_kept_and_bounds_its_data(tmp_path: Path) -> None:
         )
         assert 3 <= kept.inputs["gradOutput"].min() < kept.inputs["gradOutput"].max() <= 5.5
         assert wide.inputs["gradOutput"].min() < 0
+
+
+def test_a_suite_without_a_golden_says_so() -> None:
+    said = ["no case has a golden: only statuses are judged"]
+    asked = Request(["reflection_pad1d_backward"], products=["ascend910b"])
+    made = asked.suite()
+    assert remarks(asked, made) == []
+    refused = made.subset(np.flatnonzero(made.cases.phase == 1))
+    assert remarks(asked, refused) == said
 
 
 def test_shards_share_nothing_and_lose_nothing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opgen.calls.table import TensorColumn
+from opgen.calls.columns import TensorColumn
 from opgen.suite.planning.strides import VIEWS, lay_out, view_of
 
 SHAPES = [(), (5,), (2, 3), (4, 1, 3), (2, 3, 4, 5), (1, 2, 3, 1, 4)]

@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from opgen.suite.covering.counter import count, explain
 from opgen.suite.covering.cover import cover
-from opgen.suite.covering.model import STRONGEST, Cover, Model, Tally, tuples_asked
+from opgen.suite.covering.model import STRONGEST, Model, Tally, tuples_asked
 
-__all__ = ["STRONGEST", "Cover", "Model", "Tally", "count", "cover", "explain", "tuples_asked"]
+__all__ = ["STRONGEST", "Model", "Tally", "count", "cover", "explain", "tuples_asked"]

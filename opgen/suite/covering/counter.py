@@ -24,7 +24,6 @@ from opgen.suite.covering.model import (
     Table,
     Tally,
     Tuple,
-    checked_rows,
     requested,
 )
 
@@ -38,24 +37,21 @@ def count(
     strength: int = 2,
     groups: Sequence[Group] = (),
     *,
-    listed: bool = False,
     cells: int = CELLS,
 ) -> tuple[Tally, ...]:
     """The tallies of ``rows`` ``(n, factors)``, -1 where a value is open: of all factors, then of
     each group.
 
-    A row that breaks a table counts for nothing. ``listed`` also lists the missing and the
-    impossible tuples. ``cells`` is the size of the largest join of tables that is made.
+    A row that breaks a table counts for nothing. ``cells`` is the size of the largest join of
+    tables that is made.
 
     >>> ternary = Model((3, 3, 3))
     >>> count(ternary, np.array([[0, 0, 0], [0, 1, 2]]))[0].totals()
     (6, 27, 0)
     """
-    checked = checked_rows(model, rows)
-    lawful = np.array([_extends(model, row, cells) for row in checked], bool)
+    lawful = np.array([_extends(model, row, cells) for row in rows], bool)
     return tuple(
-        _tally(model, checked[lawful], *group, listed, cells)
-        for group in requested(model, strength, groups)
+        _tally(model, rows[lawful], *group, cells) for group in requested(model, strength, groups)
     )
 
 
@@ -150,7 +146,6 @@ def _tally(
     rows: Assignments,
     factors: tuple[int, ...],
     strength: int,
-    listed: bool,
     cells: int,
 ) -> Tally:
     chosen = list(combinations(factors, strength))
@@ -172,13 +167,10 @@ def _tally(
                 allowed[tied] = project(model.levels, model.tables, tied, cells)
             feasible = seen | np.expand_dims(allowed[tied], free)
         numbers.append((int(seen.sum()), int(feasible.sum()), int((~feasible).sum())))
-        if listed:
-            missing += [
-                tuple(zip(combo, v, strict=True)) for v in np.argwhere(feasible & ~seen).tolist()
-            ]
-            impossible += [
-                tuple(zip(combo, v, strict=True)) for v in np.argwhere(~feasible).tolist()
-            ]
+        missing += [
+            tuple(zip(combo, v, strict=True)) for v in np.argwhere(feasible & ~seen).tolist()
+        ]
+        impossible += [tuple(zip(combo, v, strict=True)) for v in np.argwhere(~feasible).tolist()]
     covered, possible, refuted = np.array(numbers, np.int64).T
     return Tally(
         factors,
@@ -187,6 +179,6 @@ def _tally(
         covered,
         possible,
         refuted,
-        missing if listed else None,
-        impossible if listed else None,
+        missing,
+        impossible,
     )

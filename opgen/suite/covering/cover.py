@@ -12,11 +12,8 @@ from opgen.suite.covering.counter import explain
 from opgen.suite.covering.greedy import Greedy
 from opgen.suite.covering.model import (
     Assignments,
-    Cover,
     Group,
     Model,
-    Tally,
-    checked_rows,
     requested,
 )
 from opgen.suite.covering.solver import Solver
@@ -32,48 +29,42 @@ def cover(
     random_state: int = 0,
     budget: int | None = None,
     progress: Callable[[int], None] = lambda left: None,
-) -> Cover:
-    """Rows that, with ``seeds``, contain every feasible ``strength``-tuple of values.
+) -> Assignments:
+    """New rows ``(n, factors)`` that, with ``seeds``, contain every feasible ``strength``-tuple of
+    values.
 
     ``groups`` asks for more (or the same) strength among some factors. ``seeds`` ``(n, factors)``
     are rows that exist already, -1 where a value is open: what they fix counts as covered and they
-    are not repeated; a seed that no complete assignment contains is ignored, and named in the
-    result. ``budget`` is the most new rows; they come best first, so that what a small budget
-    leaves out is little. ``progress`` is told how many tuples are left, first to find feasible and
-    then to cover. The same arguments give the same rows everywhere.
+    are not repeated; a seed that no complete assignment contains is ignored. ``budget`` is the most
+    new rows; they come best first, so that what a small budget leaves out is little. ``progress``
+    is told how many tuples are left, first to find feasible and then to cover. The same arguments
+    give the same rows everywhere.
 
-    ``ValueError``: no assignment satisfies the tables; a strength, group or seed that does not fit
-    the model.
+    ``ValueError``: no assignment satisfies the tables.
 
-    >>> len(cover(Model((2, 3))).rows)
+    >>> len(cover(Model((2, 3))))
     6
     """
-    asked = list(requested(model, strength, groups))
-    given = checked_rows(model, () if seeds is None else seeds)
+    given = np.zeros((0, len(model.levels)), np.int64) if seeds is None else seeds
     solver = Solver(model, SplitMix(random_state))
     if not solver.completed(np.full((1, len(model.levels)), -1))[1].all():
         tables = ", ".join(map(str, explain(model, ())))
         raise ValueError(
             f"no assignment satisfies the tables; these contradict each other: {tables}"
         )
-    usable = solver.completed(given)[1]
+    usable = given[solver.completed(given)[1]]
+    asked = requested(model, strength, groups)
     tuples = Tuples(
         model.levels, largest([combo for group in asked for combo in combinations(*group)])
     )
     known = solver.witnesses(tuples, progress)
-    open_ = tuples.held(known) & ~tuples.held(given[usable])
+    open_ = tuples.held(known) & ~tuples.held(usable)
     greedy = Greedy(solver.propagator, tuples, open_, known, SplitMix(random_state + 1))
     rows = []
     for row in islice(greedy.rows(), budget):
         rows.append(row)
         progress(int(greedy.waiting.sum()))
-    made = np.array(rows, np.int64).reshape(-1, len(model.levels))
-    whole = np.concatenate([given[usable], made])
-    return Cover(
-        made,
-        tuple(_tally(model, *group, known, whole) for group in asked),
-        tuple(np.flatnonzero(~usable).tolist()),
-    )
+    return np.array(rows, np.int64).reshape(-1, len(model.levels))
 
 
 def largest(wanted: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -86,19 +77,3 @@ def largest(wanted: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
         for sub in combinations(combo, size)
     }
     return sorted(unique - inside)
-
-
-def _tally(
-    model: Model, factors: tuple[int, ...], strength: int, known: Assignments, rows: Assignments
-) -> Tally:
-    """What ``rows`` cover of one group; feasible is what ``known`` assignments hold."""
-    tuples = Tuples(model.levels, list(combinations(factors, strength)))
-    feasible = tuples.held(known)
-    return Tally(
-        factors,
-        strength,
-        np.array(tuples.combos, np.int64),
-        tuples.per_combo(tuples.held(rows)),
-        tuples.per_combo(feasible),
-        tuples.per_combo(~feasible),
-    )

@@ -1,4 +1,4 @@
-"""The nouns of covering: a model of factors and tables, a tally of tuples, a cover."""
+"""The nouns of covering: a model of factors and tables, and a tally of tuples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Table: TypeAlias = tuple[tuple[int, ...], NDArray[np.bool_]]
 """A constraint: the factors it binds, and a bool array over their levels, True where allowed."""
@@ -30,43 +30,12 @@ STRONGEST = 4
 class Model:
     """Factors with a number of levels each, and tables of allowed combinations.
 
-    ``ValueError`` names every factor and table that does not fit.
-
     >>> Model((2, 3), (((0, 1), np.array([[True, False, True], [True, True, True]])),)).levels
     (2, 3)
     """
 
     levels: tuple[int, ...]
     tables: tuple[Table, ...] = ()
-
-    def __post_init__(self) -> None:
-        wrong = [
-            f"factor {f}: {n} levels, at least 1 expected"
-            for f, n in enumerate(self.levels)
-            if n < 1
-        ]
-        if not self.levels:
-            wrong.append("no factors, at least 1 expected")
-        for i, (scope, allowed) in enumerate(self.tables):
-            if (
-                not scope
-                or len(set(scope)) < len(scope)
-                or not all(0 <= f < len(self.levels) for f in scope)
-            ):
-                wrong.append(
-                    f"table {i}: factors {tuple(scope)}: expected distinct numbers below"
-                    f" {len(self.levels)}"
-                )
-            elif (
-                allowed.shape != (shape := tuple(self.levels[f] for f in scope))
-                or allowed.dtype != np.bool_
-            ):
-                wrong.append(
-                    f"table {i}: {allowed.dtype} array of shape {allowed.shape}, expected bool of"
-                    f" {shape}"
-                )
-        if wrong:
-            raise ValueError("\n".join(wrong))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +44,7 @@ class Tally:
     factors.
 
     ``covered`` counts feasible tuples only, so ``feasible - covered`` are missing. ``missing`` and
-    ``impossible`` list the tuples themselves, and are ``None`` unless asked for.
+    ``impossible`` list the tuples themselves.
     """
 
     factors: tuple[int, ...]
@@ -84,8 +53,8 @@ class Tally:
     covered: NDArray[np.int64]
     feasible: NDArray[np.int64]
     infeasible: NDArray[np.int64]
-    missing: list[Tuple] | None = None
-    impossible: list[Tuple] | None = None
+    missing: list[Tuple]
+    impossible: list[Tuple]
 
     def totals(self) -> tuple[int, int, int]:
         """Tuples covered, feasible and infeasible."""
@@ -101,25 +70,6 @@ class Tally:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Cover:
-    """New rows ``(n, factors)``, best first, and the tally of each requested group with seeds and
-    rows together.
-
-    ``ignored`` numbers the seeds that no complete assignment contains; their tuples are not
-    counted.
-    """
-
-    rows: Assignments
-    tallies: tuple[Tally, ...]
-    ignored: tuple[int, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every feasible tuple is covered."""
-        return all(bool((tally.covered == tally.feasible).all()) for tally in self.tallies)
-
-
 def requested(
     model: Model, strength: int, groups: Sequence[Group]
 ) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -129,10 +79,6 @@ def requested(
     everything: list[Group] = [(range(len(model.levels)), strength), *groups]
     for factors, t in everything:
         chosen = tuple(sorted(set(factors)))
-        if not 1 <= t <= STRONGEST:
-            raise ValueError(f"strength {t}: expected 1 to {STRONGEST}")
-        if chosen and not 0 <= chosen[0] <= chosen[-1] < len(model.levels):
-            raise ValueError(f"group {chosen}: expected factors below {len(model.levels)}")
         if chosen:
             yield chosen, min(t, len(chosen))
 
@@ -152,14 +98,3 @@ def tuples_asked(model: Model, strength: int, groups: Sequence[Group] = ()) -> i
                 counts[size] += counts[size - 1] * model.levels[factor]
         total += counts[t]
     return total
-
-
-def checked_rows(model: Model, given: ArrayLike) -> Assignments:
-    """Rows as columns of factors; ``ValueError`` names the first value that is no level."""
-    rows = np.asarray(given, dtype=np.int64).reshape(-1, len(model.levels))
-    for row, factor in np.argwhere((rows < -1) | (rows >= np.array(model.levels))):
-        raise ValueError(
-            f"row {row}: factor {factor} is {rows[row, factor]}, expected -1 to"
-            f" {model.levels[factor] - 1}"
-        )
-    return rows

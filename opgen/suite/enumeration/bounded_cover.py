@@ -10,8 +10,8 @@ from time import monotonic
 from typing import Any
 
 from opgen.model import FileError
-from opgen.suite.covering import Cover, Model, cover, tuples_asked
-from opgen.suite.covering.model import Group
+from opgen.suite.covering import Model, cover, tuples_asked
+from opgen.suite.covering.model import Assignments, Group
 from opgen.suite.planning.compiled_plan import CompiledPlan
 
 _log = logging.getLogger(__name__)
@@ -30,9 +30,9 @@ def cover_plan(
     strength: int,
     groups: Sequence[Group] = (),
     **more: Any,
-) -> Cover:
-    """The cover of a request that can end: FileError for one that cannot; what is left of one that
-    takes minutes is logged.
+) -> Assignments:
+    """The rows that cover a request that can end: FileError for one that cannot; what is left of
+    one that takes minutes is logged.
     """
     asked, name = tuples_asked(model, strength, groups), compiled.spec.name
     if asked > MOST_TUPLES:

@@ -13,26 +13,30 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.calls.table import Column, ScalarColumn, TensorColumn
+from opgen.calls import reals
+from opgen.calls.columns import Column, ScalarColumn, TensorColumn, TypedColumn
+from opgen.calls.kinds import KINDS, MOST_CHARACTERS, NUMERIC, REAL
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import functions
-from opgen.spec.language.term import Reference, View
+from opgen.spec.language.term import NOTHING, Reference
 from opgen.spec.rules import Guard
 from opgen.suite.enumeration.reasons import constants
 from opgen.suite.planning.edits import Edit
+from opgen.suite.planning.strides import VIEWS
 
 Proposal: TypeAlias = tuple[np.ndarray, Sequence[Edit]]
 """Some rows, and edits of each of them."""
 Sides: TypeAlias = Sequence[tuple[np.ndarray, np.ndarray]]
 """What a guard compares, (rows, 1) each: its left side and one of its right sides."""
 
-LENGTHS = range(7)
+LENGTHS = range(10)
 """The lengths that an array is set to."""
 RANKS = range(10)
 """The ranks that a tensor is set to."""
 FAR = 2**62
 """Numbers from here on are no edit: columns compute with them, and must not leave int64."""
+_NO_EDIT = 2**70
 _OTHER_WORDS = 3
 """About how many dtypes or formats a tensor is set to beside those of its own rules: every one
 would be hundreds of calls alike."""
@@ -60,7 +64,7 @@ class EditGenerator:
         every = np.arange(len(rows))
         for name in dict.fromkeys(name for name, _ in guard.require.refs):
             parameter = self.spec.parameters.get(name)
-            if parameter is not None and (parameter.is_tensor or parameter.is_array):
+            if parameter is not None and parameter.is_pointer:
                 yield every, [((name, "null"), 1)]
                 if parameter.mask is not None:
                     asked = [(reference, 0) for reference in parameter.mask.refs]
@@ -84,18 +88,30 @@ class EditGenerator:
             yield from self._words(reference, kind, rows)
         elif what == "null":
             yield every, [(reference, 1)]
+        elif what == "strided":
+            yield from ((every, [((name, "view"), n)]) for n in range(len(VIEWS)))
+        elif kind == "string":
+            yield from (
+                (every, [(reference, np.full(len(rows), w))]) for w in self._texts(reference)
+            )
         elif what == "len":
             yield from ((every, [(reference, n)]) for n in LENGTHS)
         elif what in ("rank", "shape"):
             yield from self._shapes(name, rows, whole=what == "shape")
-        elif what in ("lowest", "highest", "numel"):
+        elif what in ("lowest", "highest", "numel", "values"):
             yield from self._parts(name, rows, guard, empty=what == "numel")
         else:
-            current = self._column(self.judged.view.get(reference).data, rows)
-            sides = self._sides(guard, rows)
-            yield _proposal(
-                reference, every, 1 - current if kind == "bool" else candidates(current, sides)
-            )
+            value, unit = self.judged.view.get(reference), str(kind)
+            typed = isinstance(self.judged.table.columns.get(name), TypedColumn)
+            unit = "float" if typed else unit
+            current = self._column(functions.in_steps(value, value, unit)[0], rows)
+            sides = self._sides(guard, rows, unit)
+            wanted = 1 - current if kind == "bool" else candidates(current, sides)
+            if unit in REAL:
+                wanted = np.hstack([wanted, np.full_like(wanted[:, :1], _nan(unit))])
+            yield _proposal(reference, every, wanted, unit)
+            if typed and sides:
+                yield _proposal(reference, every, _beside(sides), unit)
 
     def _words(self, reference: Reference, kind: str, rows: np.ndarray) -> Iterator[Proposal]:
         """Another dtype or format, for one tensor, for all, or for all but this one."""
@@ -119,6 +135,18 @@ class EditGenerator:
             yield every, [(shared, n)]
             changed = np.flatnonzero(current != n)
             yield changed, [(shared, n), (reference, current[changed])]
+
+    def _texts(self, reference: Reference) -> list[str]:
+        """The words that rules know of a text, none, and one that they do not know."""
+        known = {
+            str(right.read(NOTHING).data)
+            for rule in self.spec.rules
+            for guard in rule.guards
+            if reference in guard.require.refs
+            for right in guard.require.right
+            if not right.refs
+        }
+        return [*sorted(known), "", "_".join(("no", *sorted(known)))[:MOST_CHARACTERS]]
 
     def _shapes(self, name: str, rows: np.ndarray, whole: bool) -> Iterator[Proposal]:
         for places, shape in _by_size(self.judged.table.columns[name], rows):
@@ -144,6 +172,7 @@ class EditGenerator:
     ) -> Iterator[Proposal]:
         """The letters, extents or items that an extreme or a number of elements is made of."""
         parameter = self.spec.parameters[name]
+        unit = KINDS[parameter.kind].element.term
         for places, parts in _by_size(self.judged.table.columns[name], rows):
             size, sides = parts.shape[1], self._sides(guard, rows[places])
             letters: Sequence[object] = (
@@ -160,20 +189,21 @@ class EditGenerator:
                 )
                 if i < len(letters) and isinstance(letter := letters[i], str):
                     yield _proposal((letter, ""), places, wanted)
-                yield _proposal((name, ("dim", i) if parameter.is_tensor else i), places, wanted)
+                part = (name, ("dim", i) if parameter.is_tensor else i)
+                yield _proposal(part, places, wanted, unit)
 
     def _column(self, data: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """(rows, 1) numbers of any size: what some rows have of a column."""
         whole = np.broadcast_to(np.asarray(data), len(self.judged.table))
         return np.asarray(whole[rows, None].astype(object))
 
-    def _sides(self, guard: Guard | None, rows: np.ndarray) -> Sides:
+    def _sides(self, guard: Guard | None, rows: np.ndarray, unit: str = "") -> Sides:
         """(left side, a right side) of the guard on these rows, for numbers."""
-        if guard is None or guard.require.left.kind != "int":
+        if guard is None or guard.require.unit not in NUMERIC:
             return []
         left = guard.require.left.read(self.judged.view)
         pairs = [
-            functions.over_one_divisor(left, right.read(self.judged.view))
+            functions.in_steps(left, right.read(self.judged.view), unit or guard.require.unit)
             for right in guard.require.right
         ]
         return [(self._column(x, rows), self._column(y, rows)) for x, y in pairs]
@@ -183,21 +213,45 @@ def _by_size(column: Column, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.
     """The rows of each rank or length, and their extents or items, (rows, size), as numbers of any
     size.
     """
-    assert not isinstance(column, ScalarColumn)
+    assert not isinstance(column, ScalarColumn | TypedColumn)
     sizes, values = (
         (column.rank, column.shape)
         if isinstance(column, TensorColumn)
         else (column.length, column.values)
     )
+    values = reals.ordinals(values) if values.dtype.kind == "f" else values
     for size in np.unique(sizes[rows]):
         places = np.flatnonzero(sizes[rows] == size)
         yield places, values[rows[places], :size].astype(object)
 
 
-def _proposal(reference: Reference, places: np.ndarray, wanted: np.ndarray) -> Proposal:
-    """Each of the wanted numbers, (places, numbers), in place of one name."""
-    near = np.abs(wanted) < FAR
-    return places[np.nonzero(near)[0]], [(reference, wanted[near])]
+def _beside(sides: Sides) -> np.ndarray:
+    """(rows, numbers) object: one more and one less than limits, which scalars of all dtypes can
+    have, limits and results in steps of FLOAT.
+    """
+    limits = np.hstack([right for _, right in sides]).astype(np.int64)
+    values = reals.of_ordinals(limits, REAL["float"])
+    return np.asarray(reals.ordinals(np.hstack([values - 1, values + 1])).astype(object))
+
+
+def _proposal(
+    reference: Reference, places: np.ndarray, wanted: np.ndarray, unit: str = "int"
+) -> Proposal:
+    """Each of the wanted numbers, (places, numbers), in place of one name; reals by their
+    ordinals.
+    """
+    if unit in REAL:
+        near = np.abs(wanted) <= _nan(unit)
+        values = reals.of_ordinals(wanted[near].astype(np.int64), REAL[unit])
+    else:
+        near = np.abs(wanted) < FAR
+        values = wanted[near]
+    return places[np.nonzero(near)[0]], [(reference, values)]
+
+
+def _nan(unit: str) -> int:
+    """The ordinal of NaN, beyond all others."""
+    return int(reals.ordinals(np.array(np.nan, REAL[unit])))
 
 
 def _whole(name: str, places: np.ndarray, shapes: np.ndarray) -> Proposal:
@@ -224,21 +278,4 @@ def candidates(current: np.ndarray, sides: Sides) -> np.ndarray:
     step = np.hstack(near) - current
     rank = np.sort(2 * np.abs(step) + (step > 0), axis=1)
     known = np.hstack([rank[:, :1] == 0, (rank[:, 1:] == rank[:, :-1]) | (rank[:, 1:] == 0)])
-    return np.where(known, FAR, current + np.where(rank % 2, rank // 2, -(rank // 2)))
-
-
-def distance(guard: Guard, view: View, rows: int) -> np.ndarray:
-    """(rows,) float64: left minus the nearest right side of a comparison of numbers, in units of
-    the finer side; 0 for other comparisons. An inequality stands at its limit where this is 0, a
-    strict one where it is one unit.
-    """
-    relation = guard.require
-    if relation.left.kind != "int":
-        return np.zeros(rows)
-    left = relation.left.read(view)
-    gaps = []
-    for right in relation.right:
-        x, y = functions.over_one_divisor(left, right.read(view))
-        gaps.append(np.broadcast_to(np.asarray(x - y, dtype=np.float64), rows))
-    nearest = np.stack(gaps)
-    return np.asarray(np.take_along_axis(nearest, np.abs(nearest).argmin(axis=0)[None], axis=0)[0])
+    return np.where(known, _NO_EDIT, current + np.where(rank % 2, rank // 2, -(rank // 2)))

@@ -14,12 +14,18 @@ from typing import TypeAlias
 
 import numpy as np
 
+from opgen.calls.factorize import by_key
 from opgen.calls.layout import elements
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language import parse
 from opgen.spec.rules import Guard, true_where
 from opgen.suite.enumeration.edit_generator import EditGenerator, Proposal
-from opgen.suite.enumeration.edited_calls import LAST_RESORT, EditedCalls, weight_of
+from opgen.suite.enumeration.edited_calls import (
+    LAST_RESORT,
+    EditedCalls,
+    of_each_product,
+    weight_of,
+)
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
 from opgen.suite.planning.call_builder import CallBuilder
 from opgen.suite.planning.compiled_plan import CompiledPlan
@@ -154,9 +160,7 @@ class EditSearch:
             return False
         rows, place = np.unique([row for row, _ in starts], return_inverse=True)
         generator = EditGenerator(calls.judged.take(rows))
-        alike: dict[Step, list[int]] = {}
-        for i, (_, step) in enumerate(starts):
-            alike.setdefault(step, []).append(i)
+        alike = by_key((step, i) for i, (_, step) in enumerate(starts))
         start = [np.zeros(0, dtype=np.int64)]
         changes = [self.edits.numbered((), 0)]
         for step, members in alike.items():
@@ -188,11 +192,8 @@ class EditSearch:
     def _bases(self, usable: np.ndarray) -> list[int]:
         """The cheapest of the usable valid rows of each product, spread a little."""
         order = np.argsort(self.valid.cost, kind="stable")
-        ordered = order[(usable & self.valid.valid)[order]]
-        products = self.valid.judged.table.product
         bases: list[int] = []
-        for product in np.unique(products[self.valid.valid]):
-            rows = ordered[products[ordered] == product]
+        for rows in of_each_product(self.valid.judged, order[(usable & self.valid.valid)[order]]):
             spread = np.linspace(0, len(rows) - 1, min(self.bases, len(rows)))
             bases += rows[np.unique(spread.astype(int))].tolist()
         return bases
@@ -212,18 +213,15 @@ class EditSearch:
         free = guard.unconditional.applies(view, len(valid)) & ~guard.applies(view, len(valid))
         rows = np.flatnonzero(free & valid.valid)
         ordered = rows[np.argsort(valid.size[rows], kind="stable")]
-        _, first = np.unique(valid.judged.table.product[ordered], return_index=True)
-        return [int(row) for row in ordered[first]]
+        return [int(mine[0]) for mine in of_each_product(valid.judged, ordered)]
 
     def _lightest(self, rows: np.ndarray, *keys: np.ndarray) -> list[int]:
         """The rows of each product with the least keys, two at most; the last key counts first, the
         size last.
         """
         ordered = rows[np.lexsort((self.edited.size[rows], *keys))]
-        products = self.edited.judged.table.product[ordered]
-        return [
-            int(row) for product in np.unique(products) for row in ordered[products == product][:2]
-        ]
+        own = of_each_product(self.edited.judged, ordered)
+        return [row for mine in own for row in mine[:2].tolist()]
 
     def _add(self, base: np.ndarray, mode: np.ndarray, changes: np.ndarray) -> np.ndarray:
         """Make and judge edited calls; the row of each, -1 where it has no edits, or too many."""
@@ -254,6 +252,26 @@ class EditSearch:
         others = self.edited.weight[rows] - weight_of(self.spec.rules[r])
         fit = self.edited.possible[rows]
         return np.asarray(others + LAST_RESORT * ((others > 0) & ~fit & fit.any()))
+
+    @property
+    def moved(self) -> np.ndarray:
+        """(rows,) bool: whether a row is for another product than the call that it started from."""
+        home = self.valid.judged.table.product[self.edited.edits.base]
+        return np.asarray(self.edited.judged.table.product != home)
+
+    def home(self, own: np.ndarray) -> np.ndarray:
+        """(rows,) int: the valid call that a row is nearest to, if no edited one is nearer: that
+        from which it was made; where that is of another product, the one of its own product, among
+        the calls ``own`` to a tier, that differs from it in the fewest values.
+        """
+        home = self.edited.edits.base.copy()
+        products, there = self.valid.judged.table.product, self.edited.judged.table.product
+        for row in np.flatnonzero(self.moved).tolist():
+            like = own[products[own] == there[row]]
+            if len(like):
+                apart = self.valid.levels[like] != self.valid.levels[home[row]]
+                home[row] = like[apart.sum(axis=1).argmin()]
+        return home
 
     def nearest(self, invalid: Iterable[int]) -> dict[int, int]:
         """Row -> a legal row with one edit less, where there is one: nearer than the call that all

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.calls.layout import elements, fits_int64, non_negative
+from opgen.calls import layout
+from opgen.calls.layout import elements, non_negative
 from opgen.oracle.judgement import Judgement
 from opgen.spec.rules import Rule
 from opgen.suite.planning.edits import EditTable
@@ -55,9 +56,15 @@ class EditedCalls:
     @cached_property
     def representable(self) -> np.ndarray:
         """(rows,) bool: calls whose numbers a call file can hold."""
-        return fits_int64(self.judged.table)
+        return layout.representable(self.judged.table)
 
     @cached_property
     def valid(self) -> np.ndarray:
         """(rows,) bool: calls that break nothing and that can be made."""
         return np.asarray(self.judged.valid & self.possible & self.representable)
+
+
+def of_each_product(judged: Judgement, rows: np.ndarray) -> list[np.ndarray]:
+    """Some rows of a judged table, product by product, in the order in which they are given."""
+    products = judged.table.product[rows]
+    return [rows[products == product] for product in np.unique(products)]

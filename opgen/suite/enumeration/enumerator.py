@@ -13,13 +13,13 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from opgen.calls.categorical import Categorical
-from opgen.calls.layout import fits_int64
+from opgen.calls.layout import representable
 from opgen.calls.purposes import Purpose, Purposes
 from opgen.calls.table import from_calls
 from opgen.model import Call, FileError, Kind, Problem
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.spec import Spec
-from opgen.suite.covering import Cover, Model, explain
+from opgen.suite.covering import Model, explain
 from opgen.suite.enumeration import violations
 from opgen.suite.enumeration.bounded_cover import cover_plan
 from opgen.suite.enumeration.edit_search import EditSearch, ValidCalls
@@ -41,17 +41,17 @@ class EnumerationReport:
     """What enumerating found out about a spec and a plan.
 
     ``levels`` are the values of the covering calls, (calls, axes). ``dropped`` of them broke a
-    rule after all; ``left_out`` calls did not fit the tier's budget; ``crashing`` ones are known to
-    end the host process. ``given`` valid calls existed already and were counted as covering.
+    rule after all; ``crashing`` ones are known to end the host process, and only such calls break
+    the rules ``fatal``. ``given`` valid calls existed already and were counted as covering.
     ``untried``: value of an axis -> what forbids every call that has it, or that was tried.
     """
 
-    cover: Cover | None = None
+    cover: np.ndarray | None = None
     model: Model | None = None
     levels: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     dropped: int = 0
-    left_out: int = 0
     crashing: int = 0
+    fatal: tuple[str, ...] = ()
     given: int = 0
     sampled: tuple[str, ...] = ()
     unreached: dict[str, str] = field(default_factory=dict)
@@ -182,19 +182,19 @@ def _valid_calls(
             budget=tier.cases,
             random_state=random_state,
         )
-        covering = np.asarray(report.cover.rows)
+        covering = report.cover
     few = (
         strength == 1
         or seeds is not None
         or (not strength and bool(tier.invalid or tier.limits or tier.pairs))
     )
     pairs = min(2, len(compiled.axes))
-    more = cover_plan(compiled, report.model, pairs).rows if few else covering[:0]
+    more = cover_plan(compiled, report.model, pairs) if few else covering[:0]
     showing = mode_levels(compiled, report.model, random_state) if tier.limits else covering[:0]
-    levels = np.concatenate([covering, showing, np.asarray(more)])
+    levels = np.concatenate([covering, showing, more])
     builder = compiled.builder(levels)
     judged = judge(compiled.spec, builder.table())
-    valid = judged.valid & fits_int64(judged.table)
+    valid = judged.valid & representable(judged.table)
     if len(levels) and not valid.any():
         always = [
             rule.id
@@ -255,7 +255,7 @@ def _edited(
     }
     orders = precedence_calls(search, singles, tier.pairs) if tier.pairs else {}
     near = search.nearest(broken)
-    base = search.edited.edits.base.tolist()
+    base = search.home(own).tolist()
     recipes = search.compiled.recipes_of_edits(search.valid.levels)
     behind = len(search.valid.levels)
     borrowed = {base[row] for row in [*broken, *orders] if row not in near} - set(own.tolist())

@@ -8,6 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
+from opgen.calls.factorize import by_key
 from opgen.calls.purposes import Purpose
 from opgen.suite.enumeration.edit_search import EditSearch
 
@@ -23,11 +24,12 @@ def precedence_calls(
     ``violations``: rule -> the rows that were chosen to break it.
     """
     rules, code = search.spec.rules, {rule.id: rule.code for rule in search.spec.rules}
-    isolated: dict[tuple[str, int], list[int]] = {}
-    for rule, rows in violations.items():
-        for row in rows:
-            if code[rule] is not None and search.edited.judged.broken[:, row].sum() == 1:
-                isolated.setdefault((rule, search.edited.product(row)), []).append(row)
+    isolated = by_key(
+        ((rule, search.edited.product(row)), row)
+        for rule, rows in violations.items()
+        for row in rows
+        if code[rule] is not None and search.edited.judged.broken[:, row].sum() == 1
+    )
     asked: dict[tuple[int, int], tuple[str, str]] = {}
     for (first, here), (second, there) in combinations(isolated, 2):
         if here == there and code[first] != code[second]:

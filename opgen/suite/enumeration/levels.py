@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls.table import ArrayColumn, TensorColumn
+from opgen.calls.columns import ArrayColumn, TensorColumn
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference, Term

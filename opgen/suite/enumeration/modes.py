@@ -12,7 +12,6 @@ import numpy as np
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import applies
 from opgen.numerics.splitmix import SplitMix
-from opgen.spec.compute_dtype import compute_dtypes
 from opgen.spec.language.term import Reference
 from opgen.suite.covering import Model
 from opgen.suite.covering.solver import Solver
@@ -47,27 +46,35 @@ def mode_levels(compiled: CompiledPlan, model: Model, random_state: int) -> np.n
 def mode_calls(compiled: CompiledPlan, calls: ValidCalls) -> Iterator[tuple[int, str, str]]:
     """(row, recipe, compute dtype) of the best valid call for each combination of what the modes
     read: one with enough elements, the smallest of these.
+
+    What may overflow or not has no finite bound. So data overflow only where a mode demands the
+    rounding or no digits are lost, and in calls, if there are any, that ask for no output which the
+    modes leave as it is.
     """
     spec, judged, rows = compiled.spec, calls.judged, len(calls)
     if not spec.modes:
         return
-    rounded = np.logical_or.reduce(
-        [judged.asked_for(p) for p in spec.outputs if p.name not in spec.exact]
+    kept, rounded = (
+        np.logical_or.reduce(
+            [judged.asked_for(p) for p in spec.outputs if (p.name in spec.exact) == exact]
+            or [np.zeros(rows, dtype=bool)]
+        )
+        for exact in (True, False)
     )
     usable = np.flatnonzero(calls.valid & rounded)
     gradient = spec.inputs[0].name
     small = np.asarray(judged.view.get((gradient, "numel")).data < FEW)
-    order = usable[np.lexsort((calls.size[usable], small[usable]))]
+    stored = np.broadcast_to(judged.view.get((gradient, "dtype")).data, rows)
+    stored = np.array(vocabulary().names["dtype"], dtype=object)[stored]
+    compute, optional = judged.compute
+    beyond = applies(OVERFLOWING, stored, compute) & ~(optional & (stored == "FLOAT"))
+    order = usable[np.lexsort((calls.size[usable], small[usable], (beyond & kept)[usable]))]
     keys = [
         np.broadcast_to(judged.view.get(ref).data, rows)[order] for ref in _references(compiled)
     ]
     _, first = np.unique(np.column_stack(keys), axis=0, return_index=True)
-    storage = np.broadcast_to(judged.view.get((gradient, "dtype")).data, rows)
-    compute = compute_dtypes(spec, judged.view, rows).dtype
     for row in order[np.sort(first)].tolist():
-        held = vocabulary().names["dtype"][storage[row]]
-        beyond = applies(OVERFLOWING, held, compute[row])
-        yield row, OVERFLOWING if beyond else ROUNDED, compute[row]
+        yield row, OVERFLOWING if beyond[row] else ROUNDED, compute[row]
 
 
 def _references(compiled: CompiledPlan) -> list[Reference]:

@@ -40,6 +40,10 @@ class _ProductOnly:
         return Value(np.asarray(False) if kind == "bool" else np.asarray(0), np.asarray(False))
 
 
+FATAL = "a library is known to end the host process on every call that breaks it"
+"""Why a rule has no calls outside the tier of such calls."""
+
+
 def never(condition: Term, spec: Spec, product: str) -> bool:
     """Whether a condition holds for no call of a product."""
     asked = condition.read(_ProductOnly(spec, product))
@@ -130,12 +134,14 @@ def accompanied(rule: Rule, spec: Spec) -> str:
 def untried(
     compiled: CompiledPlan, model: Model, rows: np.ndarray, dropped: np.ndarray, broken: np.ndarray
 ) -> Iterator[tuple[str, str]]:
-    """The values of a plan's axes that no legal call has, and the rules that forbid it.
+    """The values that a person chose and no legal call has, and the rules that forbid it.
 
     ``rows`` are the values of legal calls; ``dropped`` those of calls that broke rules after all,
     and ``broken`` which: (rules, dropped) bool.
     """
     for i, levels in enumerate(compiled.shape):
+        if not compiled.plan.chooses(compiled.axes[i].name):
+            continue
         for level in sorted(set(range(levels)) - set(rows[:, i].tolist())):
             tables = [compiled.constraints.tables[place] for place in explain(model, ((i, level),))]
             rules, where = list(dict.fromkeys(rule for *_, names in tables for rule in names)), ""

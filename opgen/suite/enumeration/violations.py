@@ -9,7 +9,7 @@ import numpy as np
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Guard, Rule
-from opgen.suite.enumeration.edit_generator import distance
+from opgen.suite.enumeration.distance import distance, unit_of
 from opgen.suite.enumeration.edit_search import EditSearch
 from opgen.suite.enumeration.edited_calls import LAST_RESORT
 
@@ -27,18 +27,17 @@ def violations(search: EditSearch, r: int, guard: Guard, most: int) -> list[int]
     """Calls that break a guard of the rule number ``r``, and as little else as possible: ``most``
     per product, both sides of a comparison first; and where none of them is the nearest to the
     limit, one that is, whatever else it breaks. The last resort only where a product has no other.
-    Of calls that break more, those whose product is edited come last: no device runs them and
-    their nearest valid call.
+    Of calls that break more, those whose product is edited come last.
     """
     rows = search.breaking(r, guard)
     weight, products = search.side_weight(r, rows), search.edited.judged.table.product[rows]
     spared = weight < LAST_RESORT
     kept = spared | ~np.isin(products, products[spared])
     rows, weight = rows[kept], weight[kept]
-    away = distance(guard, search.edited.judged.view, len(search.edited))[rows]
+    away = _distance(guard, search)[rows]
     edits = (search.edited.edits.changes[rows, :, 0] >= 0).sum(axis=1)
-    moved = products[kept] != search.valid.judged.table.product[search.edited.edits.base[rows]]
-    keys = (np.abs(away), edits, _strangers(search, r, rows), weight, moved, weight > 0)
+    strangers = _strangers(search, r, rows)
+    keys = (np.abs(away), edits, strangers, weight, search.moved[rows], weight > 0)
     order = np.lexsort((search.edited.size[rows], *keys))
     chosen = _picked(search, rows, order, np.sign(away), most)
     if chosen and guard.require.is_inequality:
@@ -46,6 +45,11 @@ def violations(search: EditSearch, r: int, guard: Guard, most: int) -> list[int]
         if not set(rows[nearest].tolist()) & set(chosen):
             chosen.append(int(rows[nearest[0]]))
     return chosen
+
+
+def _distance(guard: Guard, search: EditSearch) -> np.ndarray:
+    judged = search.edited.judged
+    return distance(guard, judged.view, len(search.edited), unit_of(guard, judged.table))
 
 
 def _strangers(search: EditSearch, r: int, rows: np.ndarray) -> np.ndarray:
@@ -73,7 +77,7 @@ def boundary_calls(search: EditSearch, rule: Rule, guard: Guard, most: int) -> l
     rows = np.flatnonzero(
         search.edited.valid & guard.applies(search.edited.judged.view, len(search.edited))
     )
-    away = np.abs(distance(guard, search.edited.judged.view, len(search.edited)))[rows]
+    away = np.abs(_distance(guard, search))[rows]
     order = np.lexsort((search.edited.size[rows], dull[rows], away))
     order = order[away[order] == away.min(initial=np.inf)]
     return _picked(search, rows, order, np.zeros(len(rows)), most)

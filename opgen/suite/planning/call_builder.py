@@ -14,8 +14,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.calls import bigint
-from opgen.calls.table import UNLIMITED, ArrayColumn, CallTable, Column, ScalarColumn, TensorColumn
+from opgen.calls import bigint, typed
+from opgen.calls.columns import ArrayColumn, Column, ScalarColumn, TensorColumn, TypedColumn
+from opgen.calls.kinds import KINDS
+from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Asked, Reference, Term
@@ -32,8 +34,12 @@ Lets: TypeAlias = Mapping[Reference, tuple[tuple[Term | None, Term], ...]]
 """What a plan says of names that no axis sets: (condition or ``None``, term), the first that
 holds."""
 NOTHING = Overlay()
-_DEFAULTS: Mapping[str, int] = {
+UNASKED = Value(np.asarray(0), np.asarray(False))
+_DEFAULTS: Mapping[str, float | str] = {
     "int": 1,
+    "double": 1.0,
+    "float": 1.0,
+    "string": "",
     "bool": False,
     "dtype": 0,
     "format": 0,
@@ -95,6 +101,8 @@ class CallBuilder:
         return reference in self.chosen or reference in self.lets
 
     def resolve(self, reference: Reference) -> Value:
+        if reference[1] in ("least", "greatest"):  # nobody asks for data but an edit
+            return self.edits.columns.get(reference, UNASKED)
         result: Value | None = None
         for layer in self.layers(reference):
             result = layer if result is None else self.stack(result, layer)
@@ -104,21 +112,31 @@ class CallBuilder:
             fallback = self.fallback(reference)
             self.open[-1].add(reference)
             result = fallback if result is None else self.stack(result, fallback)
-        result = Value(result.data, True)
+        result = self.held(reference, Value(result.data, True))
         return (
             self.with_edited_extents(reference[0], result)
             if reference[1] == "shape" and self.edits.columns
             else result
         )
 
+    def held(self, reference: Reference, value: Value) -> Value:
+        """What a name is; a scalar as its dtype holds it."""
+        parameter = self.spec.parameters.get(reference[0])
+        if reference[1] or parameter is None or KINDS[parameter.kind].family != "typed":
+            return value
+        values = np.broadcast_to(np.asarray(value.data), self.rows)
+        return Value(typed.rounded(values, self.flat(parameter.name, "dtype")), value.bound)
+
     def with_edited_extents(self, name: str, value: Value) -> Value:
         """Single extents that are edited, on top of a whole shape."""
         rank, extents = value.data
         extents = np.broadcast_to(extents, (self.rows, extents.shape[-1])).copy()
-        for i in range(extents.shape[1]):
-            edit = self.edits.columns.get((name, ("dim", i)))
-            if edit is not None:
-                extents[:, i] = np.where(edit.bound & (rank > i), edit.data, extents[:, i])
+        every = np.arange(extents.shape[1])
+        for (whose, what), edit in self.edits.columns.items():
+            if whose == name and isinstance(what, tuple):
+                place = rank + what[1] if what[1] < 0 else np.full(self.rows, what[1])
+                here = (every == place[:, None]) & (edit.bound & (place < rank))[:, None]
+                extents = np.where(here, edit.data[:, None], extents)
         return Value((rank, extents), value.bound)
 
     def layers(self, reference: Reference) -> Iterator[Value]:
@@ -198,14 +216,32 @@ class CallBuilder:
         """(rows,) values of a reference."""
         return np.broadcast_to(np.asarray(self.get((name, what)).data), self.rows)
 
+    def word(self, name: str, what: str, null: np.ndarray) -> np.ndarray:
+        """(rows,) the dtype or format of a parameter, undefined where it is null."""
+        undefined = vocabulary().index[what]["UNDEFINED"]
+        return np.where(null, undefined, self.flat(name, what)).astype(np.int16)
+
     def column(self, parameter: Parameter) -> Column:
         name = parameter.name
         if not parameter.is_tensor and not parameter.is_array:
-            return ScalarColumn(
-                np.zeros(self.rows, dtype=bool),
-                self.flat(name, "").astype(bool if parameter.kind == "bool" else np.int64),
-            )
+            kind = KINDS[parameter.kind]
+            values = self.flat(name, "len" if parameter.is_list else "")
+            element, null = kind.element, np.zeros(self.rows, dtype=bool)
+            if parameter.is_pointer:
+                null = self.flat(name, "null").astype(bool)
+                values = np.where(null, element.blank, values)
+            if kind.family == "typed":
+                dtype = self.word(name, "dtype", null)
+                return TypedColumn(null, dtype, typed.rounded(values, dtype))
+            wide = values.dtype == object
+            return ScalarColumn(null, values if wide else values.astype(element.dtype))
         null = self.flat(name, "null").astype(bool)
+        if parameter.of:  # no tensor stands behind the end of its list
+            null = (
+                null
+                | (self.flat(parameter.of, "len") <= parameter.place)
+                | self.flat(parameter.of, "null").astype(bool)
+            )
         if parameter.is_array:
             length, values = slots(self, parameter)
             inside = (np.arange(values.shape[1]) < length[:, None]) & ~null[:, None]
@@ -220,11 +256,7 @@ class CallBuilder:
             1,
         )
         laid = strides.lay_out(rank, extents, np.where(null, 0, self.flat(name, "view")))
-        undefined = {what: vocabulary().index[what]["UNDEFINED"] for what in ("dtype", "format")}
-        dtype, layout = (
-            np.where(null, number, self.flat(name, what)).astype(np.int16)
-            for what, number in undefined.items()
-        )
+        dtype, layout = (self.word(name, what, null) for what in ("dtype", "format"))
         return TensorColumn(
             null,
             dtype,
@@ -236,8 +268,18 @@ class CallBuilder:
             laid.offset,
             laid.storage_rank,
             laid.storage,
-            np.full((self.rows, 2), UNLIMITED),
+            self.limits(name),
         )
+
+    def limits(self, name: str) -> np.ndarray:
+        """(rows, 2) between which numbers data are asked for: where an edit says one, the other is
+        the same.
+        """
+        ends = [self.get((name, what)) for what in ("least", "greatest")]
+        asked = np.full((self.rows, 2), np.nan)
+        for end, value in enumerate(ends):
+            asked[:, end] = np.where(value.bound, value.data, np.nan)
+        return np.where(np.isnan(asked), asked[:, ::-1], asked)
 
 
 def kind_of(spec: Spec, reference: Reference) -> str:

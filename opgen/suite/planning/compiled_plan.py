@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property, reduce
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
-from opgen.calls.kinds import INT64, KINDS
+from opgen.calls import bigint
+from opgen.calls.kinds import INT64, KINDS, REAL, Element
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.yamlfile import Location, did_you_mean
 from opgen.numerics.recipes import DEFAULT, RECIPES
@@ -27,7 +28,7 @@ from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_form import Axis, Definition
 from opgen.suite.planning.strides import VIEWS
 
-AxisValue: TypeAlias = "int | tuple[int, ...] | Callable[[CallBuilder], Value]"
+AxisValue: TypeAlias = "float | str | tuple[float, ...] | Callable[[CallBuilder], Value]"
 """A value of an axis, compiled: a number or a list of them, or what reads it off a builder."""
 
 
@@ -38,7 +39,7 @@ class PlanScope:
         self.spec = spec
         self.own = own
 
-    def constant(self, name: str) -> int | None:
+    def constant(self, name: str) -> int | float | None:
         return self.spec.scope.constant(name)
 
     def names(self) -> list[str]:
@@ -146,6 +147,12 @@ class CompiledPlan:
         parameter = self.spec.parameters.get(name)
         if parameter is not None and parameter.is_array and what == "":
             return (name, "values")
+        if (name, what) == ("rank", "") and not any(
+            p.shapes for p in self.spec.parameters.values()
+        ):
+            text = f"no shape of {self.spec.file} has letters by rank; set the shape of a tensor"
+            self._problem(where, text)
+            return None
         if what not in ("", "view", "values") and self.spec.scope.kind((name, what)) is None:
             self._problem(
                 where,
@@ -193,6 +200,10 @@ class CompiledPlan:
                 f"no such {kind} {value!r}{did_you_mean(value, allowed)}; known:"
                 f" {', '.join(allowed)}",
             )
+        elif (element := self._element(ref)) and (read := element.read(value)) is not None:
+            return cast(AxisValue, read)
+        elif element and isinstance(value, list) and None not in map(element.read, value):
+            return tuple(map(element.read, value))
         elif (
             kind == "values" and isinstance(value, list) and all(isinstance(v, int) for v in value)
         ):
@@ -203,15 +214,24 @@ class CompiledPlan:
             if holds.lowest <= value <= holds.highest:
                 return value
             self._problem(where, f"{value} does not fit {holds.lowest} to {holds.highest}")
-        elif kind in ("int", "shape") and isinstance(value, str):
+        elif kind in ("int", "shape", "values") and isinstance(value, str):
             term = self._compiled(where, parse.term, value)
-            if term is not None and term.kind == kind:
+            needed = "shape" if kind == "values" else kind
+            if term is not None and term.kind == needed:
                 return term.value
             if term is not None:
-                self._problem(where, f"'{value}' is {term.kind}, needed is {kind}")
+                self._problem(where, f"'{value}' is {term.kind}, needed is {needed}")
         else:
             self._problem(where, f"{value!r} is not of kind {kind}")
         return 0
+
+    def _element(self, ref: Reference) -> Element | None:
+        """What a reference to a real, a text or a whole array of them has for values."""
+        parameter = self.spec.parameters.get(ref[0])
+        if parameter is None or ref[1] != ("values" if parameter.is_array else ""):
+            return None
+        element = KINDS[parameter.kind].element
+        return element if element.term in (*REAL, "string") else None
 
     def _let(
         self, name: str, definitions: Iterable[Definition]
@@ -256,7 +276,8 @@ def _column(values: list[AxisValue], picks: np.ndarray) -> AxisColumn:
         matrix = np.array([[*items, *[0] * (lengths.max() - len(items))] for items in lists])
         return Value((lengths[picks], matrix.reshape(len(lists), -1)[picks]))
     if not any(callable(v) for v in values):
-        return Value(np.array(values)[picks])
+        whole = all(type(value) is int for value in values)
+        return Value((bigint.as_column(values) if whole else np.array(values))[picks])
 
     def read(builder: CallBuilder) -> Value:
         parts = [v(builder) if callable(v) else Value(np.asarray(v)) for v in values]

@@ -13,7 +13,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.numerics.recipes import RECIPES, applies
+from opgen.numerics.formats import FLOATING
+from opgen.numerics.recipes import DEFAULT, RECIPES, applies
 from opgen.spec.compute_dtype import compute_dtypes
 from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Rule, true_where
@@ -136,19 +137,18 @@ def _holds(builder: CallBuilder, when: Term) -> np.ndarray:
 
 
 def pointless(builder: CallBuilder) -> np.ndarray:
-    """(rows,) bool: where a data recipe says nothing for the dtypes of the call."""
+    """(rows,) bool: where a data recipe says nothing for the dtypes of the call. Of a gradient that
+    no data are made for, that is every recipe but the default, where a plan has that.
+    """
     if not builder.given(RECIPE):
         return np.zeros(builder.rows, dtype=bool)
-    recipes, names = list(RECIPES), vocabulary().names["dtype"]
+    recipes, names = (np.array([*n], dtype=object) for n in (RECIPES, vocabulary().names["dtype"]))
     storage, chosen = builder.flat(builder.spec.inputs[0].name, "dtype"), builder.flat(*RECIPE)
     compute = compute_dtypes(builder.spec, builder, builder.rows).dtype
-    return np.array(
-        [
-            not applies(recipes[r], names[s], c)
-            for r, s, c in zip(chosen, storage, compute, strict=True)
-        ],
-        dtype=bool,
-    )
+    other = np.asarray(recipes[chosen] != DEFAULT)
+    undrawn = np.array([name not in FLOATING for name in names])[storage]
+    said = applies(recipes[chosen], names[storage], compute)
+    return np.asarray(~said | other & undrawn & ~other.all())
 
 
 def flattened(builder: CallBuilder, name: str) -> np.ndarray:

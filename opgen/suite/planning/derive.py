@@ -10,7 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from opgen.calls import bigint
-from opgen.spec.language.functions import Value
+from opgen.calls.kinds import KINDS
+from opgen.calls.vocabulary import vocabulary
+from opgen.spec.language import shapes
+from opgen.spec.language.functions import Value, constant
 from opgen.spec.language.term import Asked, Reference
 from opgen.spec.spec import Parameter, Spec
 from opgen.suite.planning.overlay import SHARED, Overlay, Rows
@@ -50,6 +53,8 @@ def cut_out(builder: Source, reference: Reference) -> Iterator[Value]:
                 there = (size == place.size) & ~np.asarray(
                     builder.get((place.parameter, "null")).data, dtype=bool
                 )
+                if place.format:
+                    there = there & _laid_out(builder, place.parameter, place.format)
                 yield Value(
                     np.broadcast_to(column, builder.rows), np.broadcast_to(there, builder.rows)
                 )
@@ -89,11 +94,8 @@ def _of_tensor(builder: Source, parameter: Parameter, what: Asked) -> Iterator[V
         rank, extents = builder.get((name, "shape")).data
         rank = np.broadcast_to(rank, builder.rows)
         if isinstance(what, tuple):
-            yield Value(
-                np.broadcast_to(
-                    extents[:, what[1]] if what[1] < extents.shape[1] else 1, builder.rows
-                )
-            )
+            extent = shapes.axis(Value((rank, extents)), constant(what[1]))
+            yield Value(np.broadcast_to(extent.data, builder.rows), extent.bound)
         elif what == "numel":
             yield Value(np.broadcast_to(bigint.product_along(extents), builder.rows))
         else:
@@ -118,8 +120,10 @@ def lettered(builder: Source, parameter: Parameter) -> Value:
     if not parameter.shapes:
         return Value((rank, extents), bound)
     wanted = np.broadcast_to(builder.get((parameter.name, "rank")).data, builder.rows)
-    for size, letters in parameter.shapes.items():
+    for size, layout, letters in parameter.layouts:
         here = wanted == size
+        if layout:
+            here = here & _laid_out(builder, parameter.name, layout)
         if builder.rows > 1 and not here.any():
             continue
         rank, bound = np.where(here, size, rank), bound | here
@@ -131,10 +135,17 @@ def lettered(builder: Source, parameter: Parameter) -> Value:
     return Value((rank, extents), bound)
 
 
+def _laid_out(builder: Source, name: str, layout: str) -> np.ndarray:
+    """Where a tensor has a format."""
+    return np.asarray(builder.get((name, "format")).data == vocabulary().index["format"][layout])
+
+
 def _of_array(builder: Source, parameter: Parameter, what: Asked) -> Iterator[Value]:
     name = parameter.name
-    if what == "len":
-        if builder.given((name, "values")):
+    if what == "values":
+        yield Value(slots(builder, parameter))
+    elif what == "len":
+        if _told(builder, name, besides=(name, "len")):
             length, _ = builder.get((name, "values")).data
             yield Value(length)
     elif what in ("lowest", "highest"):
@@ -148,6 +159,15 @@ def _of_array(builder: Source, parameter: Parameter, what: Asked) -> Iterator[Va
         )
 
 
+def _told(builder: Source, name: str, besides: Reference | None = None) -> bool:
+    """Whether a plan, or an equality of the page that does not read ``besides``, says what an array
+    is.
+    """
+    whole = (name, "values")
+    equalities = builder.spec.equalities.get(whole, ())
+    return builder.given(whole) or any(besides not in e.require.refs for e in equalities)
+
+
 def slots(builder: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray]:
     """(length, values) of an array: its items by name, or the list that was chosen whole; edited
     items on top.
@@ -157,10 +177,11 @@ def slots(builder: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray
         np.broadcast_to(np.asarray(builder.get((name, "len")).data), builder.rows), 0, MAX_ITEMS
     )
     width = max(int(length.max(initial=0)), 1)
-    values: np.ndarray = np.zeros(
-        (builder.rows, width), dtype=bool if parameter.kind == "bool_array" else np.int64
-    )
-    if builder.given((name, "values")):
+    element = KINDS[parameter.kind].element
+    values: np.ndarray = np.full(
+        (builder.rows, width), name in builder.spec.masks, dtype=element.dtype
+    )  # every output is asked for
+    if _told(builder, name):
         whole = builder.get((name, "values"))
         given = np.broadcast_to(whole.data[1], (builder.rows, whole.data[1].shape[-1]))[:, :width]
         values[:, : given.shape[1]] = given

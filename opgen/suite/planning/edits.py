@@ -13,12 +13,13 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.calls.factorize import factorize_rows
+from opgen.calls.reals import of_ordinals, ordinals
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference
 
 Edit: TypeAlias = tuple[Reference, "np.ndarray | int"]
 """A name, one extent, item or attribute, and its new values, (rows,); those of a whole shape are
-its extents, (rows, rank).
+its extents, (rows, rank), those of a real are of its type.
 """
 MOST_EDITS = 4
 """Names that are edited in one call, at most."""
@@ -35,7 +36,9 @@ class EditTable:
 
     ``base`` is the legal row that each row starts from, ``mode`` says what follows. ``changes``,
     (rows, :data:`MOST_EDITS`, 2), are positions in ``targets``, -1 for none, and the new values;
-    for a whole shape the value is a position in ``shapes``. The edits of a row stand first.
+    for a whole shape the value is a position in ``shapes``, for a text one in ``words``, for a
+    real its ordinal among the numbers of its type. ``types`` are those of texts and reals. The
+    edits of a row stand first.
     """
 
     base: np.ndarray
@@ -43,6 +46,8 @@ class EditTable:
     changes: np.ndarray
     targets: dict[Reference, int] = field(default_factory=dict)
     shapes: dict[tuple[int, ...], int] = field(default_factory=dict)
+    words: dict[str, int] = field(default_factory=dict)
+    types: dict[Reference, np.dtype] = field(default_factory=dict)
 
     @classmethod
     def unedited(cls, rows: int) -> EditTable:
@@ -62,15 +67,23 @@ class EditTable:
         changes = np.tile(NO_EDIT, (rows, MOST_EDITS, 1))
         for i, (reference, value) in enumerate(edits):
             changes[:, i, 0] = self.targets.setdefault(reference, len(self.targets))
-            changes[:, i, 1] = (
-                [
-                    self.shapes.setdefault(tuple(shape), len(self.shapes))
-                    for shape in np.asarray(value).tolist()
-                ]
-                if reference[1] == "shape"
-                else value
-            )
+            changes[:, i, 1] = self._number(reference, np.asarray(value))
         return changes
+
+    def _number(self, reference: Reference, value: np.ndarray) -> np.ndarray:
+        if value.dtype.kind in "fU":
+            self.types[reference] = value.dtype
+        if value.dtype.kind == "f":
+            return ordinals(value)
+        if value.dtype.kind == "U":
+            words = [
+                self.words.setdefault(word, len(self.words)) for word in np.ravel(value).tolist()
+            ]
+            return np.array(words, dtype=np.int64)
+        if reference[1] != "shape":
+            return value
+        shapes = [self.shapes.setdefault(tuple(s), len(self.shapes)) for s in value.tolist()]
+        return np.array(shapes, dtype=np.int64)
 
     def add(self, base: np.ndarray, mode: np.ndarray, changes: np.ndarray) -> np.ndarray:
         """Propose edits, as wide as ``changes`` or wider, and say where they stand; a name that is
@@ -93,12 +106,21 @@ class EditTable:
         for reference, number in self.targets.items():
             places = self.changes[start:, :, 0] == number
             value = np.where(places, self.changes[start:, :, 1], 0).sum(axis=1)
-            columns[reference] = Value(
-                self._shapes(value) if reference[1] == "shape" else value, places.any(axis=1)
-            )
+            columns[reference] = Value(self._value(reference, value), places.any(axis=1))
         return columns
 
-    def _shapes(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _value(
+        self, reference: Reference, numbers: np.ndarray
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        if reference in self.types:
+            text = self.types[reference].kind == "U"
+            return (
+                np.array(list(self.words))[numbers]
+                if text
+                else of_ordinals(numbers, self.types[reference])
+            )
+        if reference[1] != "shape":
+            return numbers
         ranks = np.array([len(shape) for shape in self.shapes])
         width = max(1, *ranks)
         extents = np.array([[*shape, *[1] * (width - len(shape))] for shape in self.shapes])

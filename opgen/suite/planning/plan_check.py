@@ -50,7 +50,7 @@ def checked_plan(path: Path, book: Catalog, shown: str | None = None) -> Plan:
     """Read a plan that fits the pages of its operator; raises FileError with everything that is
     wrong with it.
     """
-    plan = read_plan(path, shown)
+    plan = read_plan(path, shown, book.specs)
     api = book.operators.get(plan.op, plan.op)
     if api not in book.kinds:
         plan.document.problem(
@@ -66,7 +66,7 @@ def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
     where it does not fit them.
     """
     api, op = pages[0].api, pages[0].op
-    plan = plan_for(op, folder)
+    plan = plan_for(op, folder, pages)
     if plan.op not in (api, op):
         plan.document.problem(("op",), f"is {plan.op}; the plan of this name is that of {api}")
         plan.document.raise_problems()

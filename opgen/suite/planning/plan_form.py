@@ -11,24 +11,24 @@ from opgen.files.forms import (
     Form,
     distinct,
     either,
-    key,
-    keys,
     listed,
+    measured,
     one_or_more,
     otherwise,
     plain_list,
     plain_mapping,
-    record,
+    power,
     table,
     text,
     then,
     whole,
     word,
 )
+from opgen.files.records import key, keys, record
 from opgen.files.yamlfile import Document, Location, did_you_mean
 from opgen.model import TIERS, USUAL
+from opgen.numerics.input_tensor import Role
 from opgen.numerics.recipes import DEFAULT, RECIPES
-from opgen.numerics.slot import Role
 from opgen.spec.catalog import catalog
 from opgen.spec.spec_form import NUMBER, TERM, Words
 from opgen.suite.covering import STRONGEST
@@ -41,6 +41,14 @@ WORDS = text("a text", r"\S")
 MOST = 2**53
 """The largest number of calls, elements or bytes that a tier may ask for."""
 COUNT = whole("a whole number from 0 to 2^53", 0, MOST)
+UNITS = {
+    unit: base**power
+    for base, names in ((1000, "kB MB GB TB"), (1024, "KiB MiB GiB TiB"))
+    for power, unit in enumerate(names.split(), 1)
+}
+"""Units of bytes, as plans write them."""
+ELEMENTS = power(COUNT)
+SIZE = measured(ELEMENTS, UNITS)
 VALUES: Form[Sequence[object]] = distinct(plain_list("a list of values to try", 1))
 SOME: Form[Sequence[object]] = plain_list("some of the axis's values", 1)
 DATA = listed(whole("a whole number"), "a flat list of whole numbers", uniform=True)
@@ -70,7 +78,7 @@ class AxisForm:
     """An axis as it is written; a tier's name narrows it to some of its values."""
 
     sets: Words = key(one_or_more(text("a name"), "a name or a list of names", 1), ())
-    values: Sequence[object] = key(VALUES, (), required=True)
+    values: Sequence[object] = key(VALUES, ())
     why: str = key(text("a text"), "")
     smoke: Sequence[object] | None = key(SOME, None)
     standard: Sequence[object] | None = key(SOME, None)
@@ -80,6 +88,9 @@ class AxisForm:
 
 def _axis(document: Document, where: Location, form: AxisForm) -> Axis:
     name, values = str(where[-1]), list(form.values)
+    written = document.data["axes"][where[-1]]
+    if isinstance(written, dict) and "values" not in written:
+        document.problem(where, "the key 'values' is missing")
     sets, levels, narrowed = form.sets or (name,), [], {}
     for value in values:
         level = [value] if len(sets) == 1 else value
@@ -164,8 +175,8 @@ class Tier:
     invalid: int = key(COUNT, 1)
     limits: int = key(COUNT, 1)
     pairs: int = key(COUNT, 0)
-    elements: int = key(COUNT, 2**20)
-    bytes: int = key(COUNT, 2**30)
+    elements: int = key(ELEMENTS, 2**20)
+    bytes: int = key(SIZE, 2**30)
     cases: int = key(COUNT, 100_000)
 
 
@@ -221,10 +232,12 @@ OPERATOR: Form[str] = Form(
 @dataclass(frozen=True)
 class PlanForm:
     """Everything chosen for one operator. ``roles`` say what each tensor is to the data recipes;
-    ``factors`` how many tensors one term of a sum multiplies.
+    ``factors`` how many tensors one term of a sum multiplies. What a plan that ``extends`` the
+    default one does not say, it has of that.
     """
 
     op: str = key(OPERATOR, "", required=True)
+    extends: str = key(word("plan to extend", lambda: ("default",)), "")
     axes: tuple[Axis, ...] = key(
         then(
             table(
@@ -236,7 +249,6 @@ class PlanForm:
             lambda document, where, axes: tuple(axes.values()),
         ),
         (),
-        required=True,
     )
     let: Mapping[str, tuple[Definition, ...]] = key(
         table(text("a name"), LET, "a mapping of name to term"), {}
@@ -255,7 +267,7 @@ class PlanForm:
         (),
     )
     tiers: Mapping[str, Tier] = key(
-        table(TIER, record(Tier), "a mapping of tier to how hard to try", 1), {}, required=True
+        table(TIER, record(Tier), "a mapping of tier to how hard to try", 1), {}
     )
     handwritten: tuple[Handwritten, ...] = key(
         listed(otherwise(record(Handwritten), Handwritten()), "a list of handwritten calls"), ()

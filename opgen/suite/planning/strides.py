@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.calls import bigint
-from opgen.calls.table import TensorColumn
+from opgen.calls.columns import TensorColumn
 
 VIEWS = ("contiguous", "transposed", "sliced", "stepped")
 """contiguous; last two axes swapped in storage; a window inside larger last two axes, with an
@@ -24,7 +24,7 @@ _HUGE = 2**60
 
 @dataclass(frozen=True)
 class StridedColumns:
-    """The columns of :class:`opgen.calls.table.TensorColumn` that say how tensors lie."""
+    """The columns of :class:`opgen.calls.columns.TensorColumn` that say how tensors lie."""
 
     strided: np.ndarray
     strides: np.ndarray

@@ -1,0 +1,347 @@
+"""The plan that follows from the pages of an operator, where nobody has written another: an axis
+for everything that a call may choose, with sizes that matter.
+
+It is plain data in the form of a plan file, so that what reads a file reads it too, and a file may
+say ``extends: default`` and then only what it adds or changes. What no legal call can have is left
+out of the calls, not of the plan: which values go together is the pages' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from opgen.calls.factorize import by_key
+from opgen.calls.kinds import KINDS
+from opgen.calls.vocabulary import vocabulary
+from opgen.numerics.recipes import RECIPES
+from opgen.spec.language.functions import Value
+from opgen.spec.language.parse import reference
+from opgen.spec.language.term import NOTHING, Reference
+from opgen.spec.rules import Guard
+from opgen.spec.spec import Parameter, Spec
+from opgen.suite.planning.strides import LEAST, VIEWS
+
+Data = dict[str, Any]
+"""A plan, or a part of one, as YAML has it."""
+
+BATCH, CHANNELS, LAST = [2, 1, 3], [3, 1, 17], [6, 1, 17, 33]
+"""Extents of the first letter of a shape, the second, and the last: few, one, and more than blocks
+of 16 and 32 hold. All differ at first, so that swapped axes show."""
+BETWEEN = ([5, 1, 9], [4, 1, 7])
+"""Extents of the letters between the second and the last, in turn."""
+SHAPES = (
+    (2, 3, 35),
+    (257,),
+    (15,),
+    (1, 1, 1, 1, 1, 1, 3, 40),
+    (33, 65),
+    (2, 3, 5, 17),
+    (2, 1, 3, 4, 9),
+    (2, 1, 3, 1, 2, 9),
+    (1, 2, 1, 3, 1, 2, 9),
+    (),
+)
+"""Shapes of tensors whose axes have no letters: below and beyond blocks of 16, 64 and 256."""
+MOST_SHAPES = 6
+ITEMS = ([2, 1, 0, 3], [1, 2, 0, 4])
+"""Items of arrays, in turn: those beside each other differ at first."""
+NUMBERS: dict[str, list[Any]] = {
+    "int": [1, 0, 2, -1],
+    "double": [1.0, 0.5, 0.0, -2.0],
+    "float": [1.0, 0.5, 0.0, -2.0],
+    "bool": [False, True],
+}
+"""Scalars, by what they hold: the neutral ones first."""
+SMALL = {"smoke": ["grid", "integers", "nonfinite"]}
+"""Recipes that find most faults, for tiers of few cases."""
+FEW = {**SMALL, "standard": ["grid", "integers", "normal", "one_hot", "nonfinite"]}
+MOST_MASKS = 4
+"""Longer masks are tried whole, and each output alone and left out."""
+
+
+def default_plan(pages: Sequence[Spec], taken: Collection[Reference] = ()) -> Data:
+    """The plan of an operator with some pages; names that are ``taken`` are set elsewhere."""
+    axes = _Axes(pages, taken)
+    strongest = [name for name in ("product", "dtype", "rank") if name in axes.data]
+    groups = [{"axes": strongest, "strength": 3}] if len(strongest) == 3 else []
+    return {
+        "op": pages[0].api,
+        "axes": axes.data,
+        "let": axes.let,
+        "tiers": {
+            "smoke": {"strength": 1, "elements": 65536},
+            "standard": {"strength": 2, "invalid": 2, "groups": groups},
+            "full": {"strength": 3, "invalid": 6, "limits": 3, "groups": groups},
+        },
+    }
+
+
+class _Axes:
+    """The axes that follow from pages, in the order of a plan, and what follows from others."""
+
+    def __init__(self, pages: Sequence[Spec], taken: Collection[Reference]) -> None:
+        self.pages = pages
+        self.taken = taken
+        self.parameters = list(pages[0].parameters.values())
+        self.tensors = [p for p in self.parameters if p.is_tensor]
+        self.data: Data = {}
+        self.let: Data = {}
+        judged = [product for spec in pages for product in spec.products if product in spec.judges]
+        self.add(["product"], judged, "the products of the page", least=1)
+        self.words("dtype")
+        self.ranks()
+        self.words("format")
+        self.shapes()
+        for parameter in self.parameters:
+            if parameter.is_array:
+                self.array(parameter)
+            elif parameter.is_list:
+                self.add(
+                    [f"len({parameter.name})"],
+                    self.members((parameter.name, "len")),
+                    "each length of the page",
+                )
+            elif not parameter.is_tensor:
+                self.scalar(parameter)
+        for parameter in self.parameters:
+            if parameter.is_pointer and not parameter.of and not self.demanded(parameter):
+                self.add([f"{parameter.name}.null"], [False, True], "it may be left out")
+        for tensor in self.tensors:
+            self.views(tensor)
+        modes = any(spec.modes for spec in pages)
+        recipes = [name for name in RECIPES if name != "zeros" and (modes or name != "overflow")]
+        self.add(["recipe"], recipes, "one kind of fault each: opgen explains them", FEW)
+
+    def add(
+        self,
+        names: list[str],
+        values: Iterable[Any],
+        why: str,
+        narrowed: Data | None = None,
+        least: int = 2,
+        axis: str = "",
+    ) -> None:
+        """An axis, where there is a choice; several names have the same value."""
+        free = [name for name in names if reference(name) not in self.taken]
+        values = list(dict.fromkeys(map(_hashable, values)))
+        if not free or len(values) < least:
+            return
+        levels = [list(v) if isinstance(v, tuple) else v for v in values]
+        self.data[axis or free[0]] = {
+            "sets": free,
+            "values": [[level] * len(free) if len(free) > 1 else level for level in levels],
+            "why": why,
+            **(narrowed or {}),
+        }
+
+    # what the pages say ---------------------------------------------------------------------------
+    def bound(self, ref: Reference) -> bool:
+        """Whether something says what a name is: a plan or a page."""
+        return ref in self.taken or self.defined(ref)
+
+    def defined(self, ref: Reference) -> bool:
+        """Whether an equality of a page says what a name is, under a condition that does not ask
+        for it.
+        """
+        return any(
+            guard.when is None or ref not in guard.when.refs
+            for spec in self.pages
+            for guard in spec.equalities.get(ref, ())
+        )
+
+    def guards(self) -> Iterator[Guard]:
+        return (guard for spec in self.pages for rule in spec.rules for guard in rule.guards)
+
+    def members(self, ref: Reference) -> list[Any]:
+        """What a name may be by the lists of all pages, numbers or words."""
+        return list(
+            dict.fromkeys(
+                term.value(NOTHING).data.item()
+                for spec in self.pages
+                for guard in spec.memberships.get(ref, ())
+                for term in guard.require.right
+                if not term.refs
+            )
+        )
+
+    def legal(self, refs: Sequence[Reference], values: Iterable[Any]) -> list[Any]:
+        """Those of some numbers that every limit of a name by itself allows; a limit where none
+        is.
+        """
+        limits = [
+            guard
+            for guard in self.guards()
+            if guard.when is None and len(guard.require.refs) == 1 and guard.require.refs[0] in refs
+        ]
+        ends = [
+            term.value(NOTHING).data.item()
+            for guard in limits
+            for term in guard.require.right
+            if not term.refs
+        ]
+        for some in (list(values), ends):
+            view, rows = _Column(np.array(some)), len(some)
+            kept = ~np.logical_or.reduce(
+                [np.zeros(rows, bool), *(g.broken(view, rows) for g in limits)]
+            )
+            if kept.any():
+                return [value for value, legal in zip(some, kept, strict=True) if legal]
+        return []
+
+    def demanded(self, parameter: Parameter) -> bool:
+        """Whether some call must not leave a pointer out, whatever else it says."""
+        return self.bound((parameter.name, "null")) and any(
+            guard.when is None and guard.require.refs == ((parameter.name, "null"),)
+            for guard in self.guards()
+        )
+
+    # axes -----------------------------------------------------------------------------------------
+    def words(self, what: str) -> None:
+        """One axis for all tensors of the same list of dtypes, or of formats; that of the first
+        tensor's list has the plain name.
+        """
+        if (what, "") in self.taken:
+            return
+        names = vocabulary().names[what]
+        lists = {
+            t.name: tuple(names[i] for i in self.members((t.name, what))) for t in self.tensors
+        }
+        alike = by_key(
+            (lists[t.name], t.name)
+            for t in self.tensors
+            if len(lists[t.name]) > 1 and not self.bound((t.name, what))
+        )
+        for words, tensors in alike.items():
+            everywhere = set(map(frozenset, lists.values())) == {frozenset(words)}
+            sets = [what] if everywhere else [f"{name}.{what}" for name in tensors]
+            self.add(
+                sets,
+                words,
+                f"each {what} of the page",
+                axis=what if words == lists[self.tensors[0].name] else "",
+            )
+
+    def ranks(self) -> None:
+        """The ranks of tensors whose axes have letters."""
+        lettered = {t.name: tuple(t.shapes) for t in self.tensors if t.shapes}
+        if ("rank", "") in self.taken or not lettered:
+            return
+        why = "with and without a batch axis"
+        if len(set(map(frozenset, lettered.values()))) == 1:
+            self.add(["rank"], next(iter(lettered.values())), why)
+            return
+        for name, ranks in lettered.items():
+            if not self.bound((name, "rank")) and (name, "shape") not in self.taken:
+                self.add([f"{name}.rank"], ranks, why)
+
+    def shapes(self) -> None:
+        """Extents of letters, and shapes of tensors whose axes have none."""
+        free = [t for t in self.tensors if (t.name, "shape") not in self.taken]
+        letters = list(
+            dict.fromkeys(
+                letter
+                for t in free
+                for rank in sorted(t.shapes, reverse=True)
+                for letter in t.shapes[rank]
+                if isinstance(letter, str) and not self.defined((letter, ""))
+            )
+        )
+        for i, letter in enumerate(letters):
+            values = BATCH if i == 0 else CHANNELS if i == 1 else BETWEEN[i % len(BETWEEN)]
+            values = LAST if len(letters) > 2 and i == len(letters) - 1 else values
+            legal = self.legal([(letter, "")], values)
+            self.add([letter], legal, "few, one, more than a block holds", {"smoke": legal[::2]})
+        plain = [t for t in free if not t.shapes and not self.bound((t.name, "shape"))]
+        for i, tensor in enumerate(plain):
+            if i:
+                self.let[f"{tensor.name}.shape"] = f"{plain[0].name}.shape"
+                continue
+            ranks = self.members((tensor.name, "rank")) or range(9)
+            fit = [
+                f"({', '.join(map(str, s))}{',' * (len(s) == 1)})"
+                for s in SHAPES
+                if len(s) in ranks
+            ]
+            self.add(
+                [f"{tensor.name}.shape"],
+                fit[:MOST_SHAPES],
+                "several ranks, below and beyond blocks of 16, 64 and 256",
+                {"smoke": fit[:2]},
+                least=1,
+            )
+
+    def array(self, parameter: Parameter) -> None:
+        """How many items, and which; of flags every mask that asks for something."""
+        name, kind = parameter.name, KINDS[parameter.kind].element.term
+        lengths = self.members((name, "len")) or sorted(parameter.items)
+        if (name, "") in self.taken or self.bound((name, "values")):
+            return
+        if kind == "bool":
+            if lengths and not self.bound((name, "len")):
+                masks = _masks(max(lengths))
+                self.add([name], masks, "every mask that asks for an output", least=1)
+            return
+        items = dict.fromkeys(
+            item for slots in parameter.items.values() for slot in slots for item in slot
+        )
+        if not self.bound((name, "len")):
+            longest = sorted(lengths, reverse=True)
+            self.add([f"len({name})"], longest, "fewer items stand for more", axis=f"{name}.items")
+        for i, item in enumerate(items):
+            if not self.bound((item, "")):
+                values = ITEMS[i % len(ITEMS)] if kind == "int" else _numbers(parameter)
+                legal = self.legal([(name, "lowest"), (name, "highest"), (item, "")], values)
+                self.add([item], legal, "several, one, none", {"smoke": legal[:2]})
+
+    def scalar(self, parameter: Parameter) -> None:
+        """The words of a list, or usual numbers within the limits."""
+        name = parameter.name
+        if KINDS[parameter.kind].family == "typed":
+            dtypes = [vocabulary().names["dtype"][i] for i in self.members((name, "dtype"))]
+            if not self.bound((name, "dtype")):
+                self.add([f"{name}.dtype"], dtypes, "each dtype of the page")
+        if self.bound((name, "")):
+            return
+        listed = self.members((name, ""))
+        usual = self.legal([(name, "")], _numbers(parameter))
+        self.add([name], listed or usual, "each that the page lists" if listed else "usual ones")
+
+    def views(self, tensor: Parameter) -> None:
+        """How a tensor lies in its storage, as far as its ranks allow."""
+        ranks = tensor.shapes or self.members((tensor.name, "rank")) or [8]
+        views = VIEWS[:3] if tensor.kind == "output" and max(ranks) > 1 else VIEWS
+        fit = [view for view in views if LEAST[VIEWS.index(view)] <= max(ranks)]
+        if not self.bound((tensor.name, "strided")):
+            self.add([f"{tensor.name}.view"], fit, "non-contiguous tensors are supported")
+
+
+class _Column:
+    """The same numbers, whatever is asked for."""
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.value = Value(numbers, np.asarray(True))
+
+    def get(self, reference: Reference) -> Value:
+        return self.value
+
+
+def _numbers(parameter: Parameter) -> list[Any]:
+    """Usual numbers of a kind of parameter, those that its type holds."""
+    element = KINDS[parameter.kind].element
+    return [value for value in NUMBERS.get(element.term, ()) if element.read(value) is not None]
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _masks(length: int) -> list[list[bool]]:
+    """The masks of some outputs that ask for one at least."""
+    if length <= MOST_MASKS:
+        return [list(mask) for mask in product((True, False), repeat=length) if any(mask)]
+    each = np.eye(length, dtype=bool)
+    return [[True] * length, *each.tolist(), *(~each).tolist()]

@@ -1,0 +1,62 @@
+"""The shipped layers of models: calls that the pages allow, at three batches, with their source."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from opgen.files.resources import cases_folder
+from opgen.model import FileError, TensorDesc
+from opgen.suite.selection import MODELS, Request, remarks
+
+LISTS = sorted((cases_folder() / MODELS).glob("*.jsonl"))
+BATCHES = (1, 8, 32)
+PARAMETERS = {"resnet50.b1.layer4.1.conv2": 512 * 512 * 9, "vit_b16.b1.patches": 768 * 3 * 256}
+
+
+def test_every_layer_stands_there_at_each_batch_with_its_source() -> None:
+    lines = [json.loads(line) for path in LISTS for line in path.read_text("utf-8").splitlines()]
+    assert all(line["source"] for line in lines)
+    layers = Counter(
+        line["id"].replace(f".b{batch}.", ".", 1)
+        for line in lines
+        for batch in BATCHES
+        if f".b{batch}." in line["id"]
+    )
+    assert len(layers) == 70 and set(layers.values()) == {len(BATCHES)}
+    assert {line["id"].partition(".")[0] for line in lines} == {path.stem for path in LISTS}
+
+
+def test_a_device_may_accept_every_layer_and_each_has_a_golden() -> None:
+    suite = Request(plan=MODELS).suite()
+    assert len(suite.cases) == 210
+    assert all(0 in case.page.codes for case in suite.cases)
+    assert all("memory" in why for why in suite.without_data.values())
+    assert not any(".b1." in case for case in suite.without_data)
+    assert all(batch.wanted for batch in suite.batches)
+
+
+def test_batches_differ_in_the_batch_alone_and_weights_are_those_of_the_models() -> None:
+    calls = {entry.id: entry.call for entry, _ in Request(plan=MODELS).given}
+    for name, size in PARAMETERS.items():
+        weight = calls[name].args["weight"]
+        assert isinstance(weight, TensorDesc) and weight.storage_elements == size
+    for name, call in calls.items():
+        if ".b1." in name:
+            for batch in BATCHES[1:]:
+                other = calls[name.replace(".b1.", f".b{batch}.")]
+                for key, desc in call.args.items():
+                    again = other.args[key]
+                    if isinstance(desc, TensorDesc) and isinstance(again, TensorDesc):
+                        assert again.shape in (desc.shape, (batch, *desc.shape[1:])), (name, key)
+
+
+def test_they_are_chosen_like_other_cases_and_take_a_recipe() -> None:
+    asked = Request(["aclnnAvgPool2dBackward"], plan=MODELS, patterns=["*.b8.*"], recipe="integers")
+    suite = asked.suite()
+    assert (asked.name, list(suite.cases.id)) == (MODELS, ["resnet50.b8.avgpool"])
+    assert suite.cases[0].recipe == "integers" and remarks(asked, suite) == []
+    with pytest.raises(FileError, match="did you mean 'models'"):
+        Request(plan="model").check()
