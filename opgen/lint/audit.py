@@ -9,15 +9,17 @@ no fact cites yet.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
+from opgen.calls.factorize import by_key
+from opgen.files.digests import digest_block, line_digest
 from opgen.lock.lockfile import LockEntry
 from opgen.model import FileError, Problem, collecting
 from opgen.spec.spec import Spec
-from opgen.spec.spec_form import LINE_DIGEST
 from opgen.suite.naming import product_in
 from opgen.suite.suite import Suite
 
@@ -40,11 +42,6 @@ class PageChange:
     moved_to: int | None
     facts: tuple[str, ...]
     cases: tuple[str, ...] = ()
-
-
-def line_digest(line: str) -> str:
-    """The first digits of the sha256 of a line without the blanks around it."""
-    return hashlib.sha256(line.strip().encode()).hexdigest()[:LINE_DIGEST]
 
 
 def facts_by_line(spec: Spec) -> dict[int, list[str]]:
@@ -101,6 +98,19 @@ def _content(spec: Spec, folder: Path) -> bytes:
     return content
 
 
+def of_this_folder(specs: Sequence[Spec], folder: Path) -> list[Spec]:
+    """The specs without those of an edition of which the folder has no page, where it has one of
+    another edition of the operator.
+    """
+    there = {
+        (spec.api, spec.edition)
+        for spec in specs
+        if spec.page is None or (folder / spec.page.file).exists()
+    }
+    known = {api for api, _ in there}
+    return [s for s in specs if s.api not in known or (s.api, s.edition) in there]
+
+
 def readable(specs: Iterable[Spec], folder: Path) -> tuple[list[Spec], list[Problem]]:
     """The specs whose page can be read, and a problem for each other."""
     readable_specs: list[Spec] = []
@@ -119,9 +129,7 @@ def audit(spec: Spec, folder: Path) -> list[PageChange]:
     if spec.page is None:
         return []
     lines, _ = read_page(spec, folder)
-    places: dict[str, list[int]] = {}
-    for place, text in enumerate(lines, 1):
-        places.setdefault(line_digest(text), []).append(place)
+    places = by_key((line_digest(text), place) for place, text in enumerate(lines, 1))
     cited = facts_by_line(spec)
     now = {line: places.get(spec.page.lines.get(line, ""), []) for line in cited}
     shifts = {line: where[0] - line for line, where in now.items() if len(where) == 1}
@@ -187,7 +195,8 @@ def page_block(spec: Spec, folder: Path) -> str:
     return f"  sha256: {sha256}\n  lines: |\n{digest_block(lines, list(facts_by_line(spec)))}"
 
 
-def digest_block(lines: list[str], cited: list[int], width: int = 8) -> str:
-    """The ``lines:`` block of a spec for these line numbers, ``width`` pairs to a row."""
-    pairs = [f"{line} {line_digest(lines[line - 1])}" for line in cited if line <= len(lines)]
-    return "\n".join("    " + "  ".join(pairs[i : i + width]) for i in range(0, len(pairs), width))
+def with_page_block(text: str, spec: Spec, block: str) -> str:
+    """The text of a spec with this block under its page, in place of what stood there."""
+    assert spec.page is not None
+    page = f"page:\n  file: {spec.page.file}\n{block}\n"
+    return re.sub(r"^page:.*\n(?:[ \t]+.*\n)*", lambda _: page, text, count=1, flags=re.MULTILINE)

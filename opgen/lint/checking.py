@@ -49,7 +49,7 @@ class Checked:
 
 
 def check(paths: Iterable[Path] = ()) -> Checked:
-    """Read the given files, or everything that opgen ships; plans and errata are held against the
+    """Read the given files, or everything that opgen ships; plans and errata are compared with the
     specs.
 
     Specs among ``paths`` take the place of shipped ones of the same name.
@@ -79,13 +79,8 @@ def check(paths: Iterable[Path] = ()) -> Checked:
 
 
 def _check_completeness(checked: Checked) -> None:
-    """Every operator that has a spec has a plan and a kernel."""
-    files = [plan.file for plan in checked.plans] + [problem.file for problem in checked.problems]
-    planned = {Path(file).stem for file in files}
+    """Every operator that has a spec has a kernel."""
     for op in {spec.op: None for spec in checked.specs}:
-        if op not in planned:
-            text = "is missing: a spec needs a plan of what to try"
-            checked.problems.append(Problem(f"cases/{op}.yaml", None, "", text))
         with collecting(checked.problems):
             whole(op)
 
@@ -121,7 +116,7 @@ def _catalog(checked: Checked, paths: Sequence[Path]) -> Catalog | None:
     try:
         if paths:
             shipped = [
-                spec for spec in load_catalog(specs_folder()).specs if spec.name not in names
+                spec for spec in load_catalog(specs_folder()).whole if spec.name not in names
             ]
     except FileError as error:
         checked.problems += [
@@ -131,6 +126,6 @@ def _catalog(checked: Checked, paths: Sequence[Path]) -> Catalog | None:
         ]
         return None
     kept = [spec for spec in shipped if spec.name not in names]
-    specs = sorted([*checked.specs, *kept], key=lambda spec: spec.name)
-    checked.problems += disagreements(specs)
-    return None if checked.problems else Catalog(tuple(specs))
+    known = Catalog.of_all([*checked.specs, *kept])
+    checked.problems += disagreements(known.whole)
+    return None if checked.problems else known

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opgen.calls.factorize import by_key
+from opgen.calls.kinds import KINDS
 from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
-from opgen.model import Argument, Call, TensorDesc
+from opgen.model import AclScalar, Argument, Call, TensorDesc
 from opgen.oracle.judgement import ORDER
 from opgen.spec.rules import Rule, readable
 from opgen.spec.spec import Parameter, Spec
@@ -149,7 +151,7 @@ def buckets(spec: Spec) -> dict[str, int]:
 
 
 def dtypes(spec: Spec, product: str) -> dict[str, tuple[str, ...]]:
-    """Tensor parameter -> the dtypes that its page lists for a product, found by holding every
+    """Tensor or scalar -> the dtypes that its page lists for a product, found by holding every
     dtype against its rule.
 
     Conditions that a call without arrays leaves open, such as a mask of outputs, count as met.
@@ -175,17 +177,17 @@ def shared(listed: Mapping[str, tuple[str, ...]]) -> list[tuple[list[str], tuple
     """Parameters that list the same dtypes together: (parameters, dtypes), in the order of the
     prototype.
     """
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for name, allowed in listed.items():
-        groups.setdefault(allowed, []).append(name)
+    groups = by_key((allowed, name) for name, allowed in listed.items())
     return [(names, allowed) for allowed, names in groups.items()]
 
 
 def _anything(parameter: Parameter, dtype: str) -> Argument:
-    """Some value of a parameter; a tensor of this dtype."""
+    """Some value of a parameter; a tensor or a scalar of this dtype."""
     if parameter.is_tensor:
         return TensorDesc((1,), dtype)
-    return None if parameter.is_array else False if parameter.kind == "bool" else 0
+    if KINDS[parameter.kind].family == "typed":
+        return AclScalar(0, dtype)
+    return None if parameter.is_pointer else 0
 
 
 def _modes(spec: Spec) -> list[Fact]:
@@ -205,7 +207,11 @@ def _modes(spec: Spec) -> list[Fact]:
 def _parameter(parameter: Parameter) -> Fact:
     """What a parameter is and which names it binds; its rules are facts of their own."""
     parts = [parameter.kind]
-    parts += [f"axes {_word(letters)}" for letters in parameter.shapes.values()]
+    parts += [
+        f"axes {_word(letters)}" + (f" in {layout}" if layout else "")
+        for rank, layout, letters in parameter.layouts
+        if layout or rank not in parameter.orders
+    ]
     for length, slots in parameter.items.items():
         parts.append(
             f"{length} items: {' '.join('='.join(names) for names in slots)}"

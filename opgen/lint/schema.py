@@ -13,7 +13,8 @@ from sys import float_info
 from typing import Any
 
 from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
-from opgen.calls.kinds import INT64, KINDS, Family
+from opgen.calls.kinds import INT64, KINDS, Family, prototype
+from opgen.calls.typed import TYPES
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.catalog import catalog
 from opgen.spec.spec_form import SPEC
@@ -73,9 +74,20 @@ def call() -> Schema:
     families: Mapping[Family, Callable[[Schema], Schema]] = {
         "tensor": lambda extent: or_null(tensor),
         "array": lambda item: or_null({"type": "array", "items": item, "maxItems": MAX_ITEMS}),
+        "list": lambda extent: or_null({"type": "array", "items": or_null(tensor)}),
         "scalar": lambda value: value,
+        "typed": lambda value: or_null(
+            closed(
+                {
+                    "value": {"anyOf": [value, {"type": "boolean"}]},
+                    "dtype": {"enum": list(TYPES)},
+                },
+                ("value", "dtype"),
+            )
+        ),
     }
     kinds = {name: families[kind.family](kind.element.schema()) for name, kind in KINDS.items()}
+    kinds["string"] = or_null(kinds["string"])
     common: Schema = {"id": {"type": "string", "minLength": 1}, "product": words_of("product")}
     return {
         "description": (
@@ -89,7 +101,10 @@ def call() -> Schema:
                 "properties": {
                     **common,
                     "op": {"const": api},
-                    "args": closed({n: kinds[kind] for n, kind in names.items()}, tuple(names)),
+                    "args": closed(
+                        {n: kinds[kind] for n, kind in prototype(names).items()},
+                        tuple(prototype(names)),
+                    ),
                 },
                 "required": ["id", "op", "product", "args"],
             }

@@ -1,4 +1,4 @@
-"""Back-test: the two sources held against statuses that the published library really returned.
+"""Back-test: the two sources compared with statuses that the published library really returned.
 
 A file of the call form with ``status`` (null where the host died) and ``firm`` per line goes in;
 agreement per operator, product, stage of the library and broken rule of the page comes out, with
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
 
+from opgen.calls.call_json import ForeignCall
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
@@ -69,7 +70,8 @@ class JudgedRun:
 class BacktestReport:
     """What a back-test found. ``counts`` maps (firm, kind, operator, name) to a :class:`Count`;
     ``wrong`` are runs that the library side gets wrong, ``unexplained`` those on which page and
-    library differ and no entry says why, ``explained`` counts (operator, entry).
+    library differ and no entry says why, ``explained`` counts (operator, entry), ``foreign`` the
+    calls that no page here judges, by (operator, the page's parameters, the call's own).
     """
 
     releases: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ class BacktestReport:
     wrong: list[JudgedRun] = field(default_factory=list)
     unexplained: list[JudgedRun] = field(default_factory=list)
     explained: Counter[tuple[str, str]] = field(default_factory=Counter)
+    foreign: Counter[tuple[str, tuple[str, ...], tuple[str, ...]]] = field(default_factory=Counter)
 
     def count(self, firm: bool, kind: str, api: str, name: str, amount: Count) -> None:
         self.counts.setdefault((firm, kind, api, name), Count()).add(amount)
@@ -94,11 +97,17 @@ class BacktestReport:
         return [api for api, count in self.operators(True).items() if count.percent < percent]
 
 
-def load(source: str | Path, pages: Catalog) -> list[NamedCall]:
+def load(
+    source: str | Path,
+    pages: Catalog,
+    foreign: list[ForeignCall] | None = None,
+    skipped: list[Problem] | None = None,
+) -> list[NamedCall]:
     """Read a file of calls with statuses; raises FileError naming each line that has none, or says
-    no clear thing of it.
+    no clear thing of it. ``foreign`` takes the calls of operators that have no spec, and of other
+    editions, ``skipped`` the lines that are no call.
     """
-    named = read_calls(source, pages.kinds)
+    named = read_calls(source, pages.kinds, skipped, foreign)
     known = {None, *vocabulary().status}
     problems = []
     for call in named:
@@ -115,10 +124,14 @@ def load(source: str | Path, pages: Catalog) -> list[NamedCall]:
 
 
 def backtest(
-    named: Sequence[NamedCall], pages: Catalog, errata: Mapping[str, Errata]
+    named: Sequence[NamedCall],
+    pages: Catalog,
+    errata: Mapping[str, Errata],
+    foreign: Sequence[ForeignCall] = (),
 ) -> BacktestReport:
     """Judge every call by both sources and compare with its status."""
     report = BacktestReport(library.releases(errata))
+    report.foreign = Counter((one.op, one.missing, one.unknown) for one in foreign)
     for spec in pages.specs:
         calls = [n for n in named if pages.by_page[n.call.api, n.call.product] is spec]
         if calls:

@@ -22,11 +22,12 @@ from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 
 from opgen.calls.call_json import CallFault
-from opgen.calls.factorize import factorize
+from opgen.calls.factorize import by_key, factorize
 from opgen.calls.gc_pause import gc_paused
 from opgen.calls.jsonl import NamedCall, parse_call, read_calls
 from opgen.calls.table import from_calls
 from opgen.model import (
+    UNDATED,
     Argument,
     Break,
     Code,
@@ -57,16 +58,21 @@ class JudgedCall:
     library: LibraryAnswer | None
 
 
-def judge_given(calls: str | Path | Iterable[Mapping[str, object]]) -> list[JudgedCall]:
-    """What page and library say of calls, as ``opgen judge`` does: of a file, or of dicts in the
-    form of its lines. Raises FileError with every call that has not that form.
+def judge_given(
+    calls: str | Path | Iterable[Mapping[str, object]], *, edition: str = ""
+) -> list[JudgedCall]:
+    """Judge calls by page and library, as ``opgen judge`` does.
+
+    ``calls`` is the path of a call file, or dicts like its lines. ``edition`` is that of the pages,
+    by default the oldest that knows a product. Raises FileError, which lists every call that does
+    not have this form.
 
     >>> args = {"gradOutput": None, "self": None, "padding": [1, 1], "gradInput": None}
     >>> call = {"op": "aclnnReflectionPad1dBackward", "product": "ascend910", "args": args}
     >>> [answer.page.bucket for answer in judge_given([{"id": "nulls", **call}])]
-    ['assumed']
+    ['stated']
     """
-    pages = catalog()
+    pages = catalog(edition)
     if isinstance(calls, str | Path):
         return judge_calls(read_calls(calls, pages.kinds), pages)
     named, problems = [], []
@@ -82,10 +88,9 @@ def judge_given(calls: str | Path | Iterable[Mapping[str, object]]) -> list[Judg
 
 def judge_calls(calls: Sequence[NamedCall], pages: Catalog, rows: int = ROWS) -> list[JudgedCall]:
     """An answer per call, in the order of ``calls``; at most ``rows`` calls become one table."""
-    by_page: dict[str, list[int]] = {}
-    for i, named in enumerate(calls):
-        page = pages.by_page[named.call.api, named.call.product]
-        by_page.setdefault(page.name, []).append(i)
+    by_page = by_key(
+        (pages.by_page[named.call.api, named.call.product].name, i) for i, named in enumerate(calls)
+    )
     answers: dict[int, JudgedCall] = {}
     with gc_paused():
         for spec in pages.specs:
@@ -108,16 +113,17 @@ def json_lines(
     answers: Sequence[JudgedCall], pages: Catalog, truth: Truth = "both"
 ) -> Iterator[str]:
     """One line of JSON per answer; what many answers share is written once."""
-    texts: dict[int, str] = {}  # by identity: the answers keep their sides alive
+    texts: dict[tuple[int, str], str] = {}  # by identity: the answers keep their sides alive
     for answer in answers:
         call = answer.call.call
         line = f'{{"id": {quoted(answer.call.id)}'
         for name, side in (("page", answer.page), ("library", answer.library)):
             if truth in (name, "both"):
-                if id(side) not in texts:
-                    page = pages.by_page[call.api, call.product]
-                    texts[id(side)] = json.dumps(_plain(side, page))
-                line += f', "{name}": {texts[id(side)]}'
+                page = pages.by_page[call.api, call.product]
+                key = id(side), page.name
+                if key not in texts:
+                    texts[key] = json.dumps(_plain(side, page))
+                line += f', "{name}": {texts[key]}'
         yield line + "}"
 
 
@@ -128,7 +134,13 @@ def _plain(side: Expectation | LibraryAnswer | None, spec: Spec) -> object:
             | ({"likely": likely} if (likely := spec.rule[b.rule].likely) else {})
             for b in side.breaks
         ]
-        return {"codes": side.codes, "bucket": side.bucket, "breaks": breaks}
+        edition = spec.edition or UNDATED
+        return {
+            "codes": side.codes,
+            "bucket": side.bucket,
+            "breaks": breaks,
+            "edition": edition,
+        }
     return side and {"release": side.release, "codes": side.codes, "basis": side.basis}
 
 
@@ -142,7 +154,7 @@ def as_text(answer: JudgedCall, pages: Catalog, truth: Truth = "both") -> str:
     lines += [f"  {name:{width}}  {_written(value)}" for name, value in call.args.items()]
     spec = pages.by_page[call.api, call.product]
     if truth != "library":
-        lines.append(f"  page: {_either(answer.page.codes)} ({answer.page.bucket})")
+        lines.append(f"  page: {_either(answer.page.codes)} ({answer.page.bucket}; {_named(spec)})")
         lines += [f"    {_broken(broken, spec)}" for broken in answer.page.breaks]
     if truth != "page":
         known = answer.library
@@ -152,6 +164,11 @@ def as_text(answer: JudgedCall, pages: Catalog, truth: Truth = "both") -> str:
             else f"  library: {_either(known.codes)} ({known.release}, {known.basis})"
         )
     return "\n".join(lines) + "\n"
+
+
+def _named(spec: Spec) -> str:
+    """The edition of a page, in words."""
+    return f"edition {spec.edition}" if spec.edition else "page without a date"
 
 
 def _broken(broken: Break, spec: Spec) -> str:

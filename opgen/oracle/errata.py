@@ -21,15 +21,28 @@ from opgen.spec.language.term import Term, View
 from opgen.spec.rules import Guard, Rule, true_where
 from opgen.spec.spec import Spec, SpecScope
 
-Basis: TypeAlias = Literal["read", "inferred"]
+Basis: TypeAlias = Literal["read", "inferred", "observed"]
 WRITTEN = ("untouched", "zeros")
 """What an output holds that the library does not compute: what it held before, or zeros."""
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """The calls behind an observed entry: the file that holds them and its digest, and that ``n``
+    of the ``m`` calls that the entry is about show it.
+    """
+
+    file: str
+    digest: str
+    n: int
+    m: int
+
+
+@dataclass(frozen=True)
 class Erratum:
     """What all errata have: an id, the place in the published sources, and whether that was read
-    there or inferred.
+    there, inferred or observed. ``accepted``: who takes an observed entry for a fact, and when; one
+    that nobody accepted excuses no device.
     """
 
     id: str
@@ -37,6 +50,13 @@ class Erratum:
     basis: Basis
     note: str
     when: Term | None
+    evidence: Evidence | None = field(default=None, kw_only=True)
+    accepted: str = field(default="", kw_only=True)
+
+    @property
+    def excuses(self) -> bool:
+        """Whether a device may deviate as the entry says."""
+        return self.basis != "observed" or bool(self.accepted)
 
     def reached(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where ``when`` holds."""
@@ -114,13 +134,16 @@ class Numeric(Erratum):
 
 @dataclass(frozen=True)
 class PageErrata:
-    """The errata of an operator in the names of one of its pages."""
+    """The errata of an operator in the names of one of its pages. ``as_page``: of a rule that no
+    entry names, the library does as the page says; the page's stages stand among the others.
+    """
 
     spec: Spec
     names: Mapping[str, Term]
     stages: tuple[Stage, ...]
     tolerated: tuple[Tolerance, ...]
     numeric: tuple[Numeric, ...]
+    as_page: bool = False
 
     @cached_property
     def entry(self) -> dict[str, Erratum]:

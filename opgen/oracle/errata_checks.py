@@ -18,9 +18,9 @@ Fault: TypeAlias = tuple[Location, str, str]
 def faults(pages: Sequence[PageErrata]) -> Iterator[Fault]:
     """Every fault of one operator's errata, page by page."""
     for page in pages:
-        yield from _pointless(page)
+        yield from () if page.as_page else _pointless(page)
         yield from _unused(page)
-    if pages:
+    if pages and not pages[0].as_page:
         yield from _tolerated_already(pages)
         yield from _unspoken(pages)
 

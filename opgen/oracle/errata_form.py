@@ -7,12 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.forms import Form, key, one_or_more, record, table, text, whole, word
+from opgen.files.forms import Form, one_or_more, table, text, whole, word
+from opgen.files.records import key, record
 from opgen.model import CRASH, Code
 from opgen.oracle.errata import WRITTEN, Basis
 from opgen.spec.spec_form import NUMBER, ROUNDING, SENTENCE, TERM, Words
 
-BASES: tuple[Basis, ...] = ("read", "inferred")
+BASES: tuple[Basis, ...] = ("read", "inferred", "observed")
+OTHERWISE = ("page",)
+"""What a library does where no entry says anything."""
 CHANGES = ("bound", "through", "compute", "reference", "written")
 """How numbers differ: a numeric entry has one of these."""
 
@@ -27,13 +30,25 @@ CODES: Form[tuple[Code, ...]] = one_or_more(
 
 
 @dataclass(frozen=True)
+class EvidenceForm:
+    """The calls behind an observed entry."""
+
+    file: str = key(text("a file of calls with statuses"), "", required=True)
+    digest: str = key(text("the digest of the file"), "", required=True)
+    n: int = key(whole("how many calls show it", 1), 0, required=True)
+    m: int = key(whole("how many calls it is about", 1), 0, required=True)
+
+
+@dataclass(frozen=True)
 class EntryForm:
     """What all entries have."""
 
-    where: Words = key(_several("a place, NAME:LINES", 1), (), required=True)
+    where: Words = key(_several("a place, NAME:LINES", 1), ())
     basis: Basis = key(word("basis", lambda: BASES), "read")
     note: str = key(SENTENCE, "")
     when: str | None = key(TERM, None)
+    evidence: EvidenceForm | None = key(record(EvidenceForm), None)
+    accepted: str = key(text("who accepted the entry, and when"), "")
 
 
 @dataclass(frozen=True)
@@ -82,6 +97,7 @@ class ErrataForm:
 
     api: str = key(text("the vendor's name of the operator"), "", required=True)
     release: str = key(text("the release in quotes"), "", required=True)
+    otherwise: str = key(word("answer", lambda: OTHERWISE), "")
     sources: dict[str, str] = key(
         table(
             text("a name"),

@@ -6,18 +6,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from opgen.files.resources import specs_folder
 from opgen.files.yamlfile import Document, Location, did_you_mean, parse, read
 from opgen.model import CRASH, FileError, Problem, collecting
+from opgen.oracle.as_page import in_order, stages_of
 from opgen.oracle.errata import (
     NEVER,
     Basis,
     Errata,
     Erratum,
+    Evidence,
     Fault,
     Numeric,
     PageErrata,
@@ -99,7 +102,7 @@ class _ErrataReader:
 
     def errata(self) -> Errata:
         api, known = self.form.api, self.catalog.kinds
-        pages = self.catalog.of(api)
+        pages = self.catalog.every(api)
         if not pages:
             hint, listed = did_you_mean(api, known), ", ".join(known)
             self.doc.problem(("api",), f"no page of {api!r}{hint}; known: {listed}")
@@ -147,10 +150,15 @@ class _ErrataReader:
         return PageErrata(
             spec,
             added,
-            tuple(entry for entry in entries if isinstance(entry, Stage)),
+            self.stages(spec, [entry for entry in entries if isinstance(entry, Stage)]),
             tuple(entry for entry in entries if isinstance(entry, Tolerance)),
             tuple(entry for entry in entries if isinstance(entry, Numeric)),
+            bool(self.form.otherwise),
         )
+
+    def stages(self, spec: Spec, own: list[Stage]) -> tuple[Stage, ...]:
+        """The stages of the file and, where the library otherwise does as its page, the page's."""
+        return in_order(own, stages_of(spec)) if self.form.otherwise else tuple(own)
 
     def compiled(
         self, where: Location, name: str, compiler: Callable[[str, Scope], T], text: str
@@ -161,6 +169,9 @@ class _ErrataReader:
         """An entry in the names of a page; ``NAME:LINES`` of its ``where`` is spelled out."""
         name, sources = where[1], self.form.sources
         places = [place.partition(":") for place in form.where]
+        facts: dict[str, Any] = {"accepted": form.accepted}
+        if form.evidence is not None:
+            facts["evidence"] = Evidence(**vars(form.evidence))
         common = (
             name,
             tuple(sources.get(source, source) + colon + lines for source, colon, lines in places),
@@ -169,10 +180,10 @@ class _ErrataReader:
             self.compiled((*where, "when"), name, condition, form.when) if form.when else None,
         )
         if isinstance(form, NumericForm):
-            return self.numeric(spec, where, form, common)
+            return replace(self.numeric(spec, where, form, common), **facts)
         if not isinstance(form, StageForm):
             assert isinstance(form, ToleranceForm)
-            return Tolerance(*common, rules=form.rules)
+            return Tolerance(*common, rules=form.rules, **facts)
         place = (*where, "require")
         checks = [self.compiled(place, name, relation, text) for text in form.require]
         rules = tuple(spec.rule[rule] for rule in form.rules if rule in spec.rule)
@@ -184,6 +195,7 @@ class _ErrataReader:
             guards=tuple(Guard(None, check) for check in checks if check) or never,
             codes=tuple(sorted(form.code, key=lambda code: (code == CRASH, code))),
             instead_of=form.instead_of,
+            **facts,
         )
 
     def numeric(
@@ -215,6 +227,10 @@ class _ErrataReader:
 
 def _faults_of(form: EntryForm) -> Iterator[tuple[str, str]]:
     """(the key that it is about, what is wrong) of an entry by itself."""
+    if form.basis == "observed" and form.evidence is None:
+        yield "", "is observed; say the evidence: {file, digest, n, m}"
+    if form.basis != "observed" and not form.where:
+        yield "", "the key 'where' is missing"
     if isinstance(form, StageForm):
         if not form.rules and not form.require and form.when is None:
             yield "", "answers for every call; give it rules, require or when"

@@ -12,9 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from opgen.calls.categorical import Categorical
+from opgen.calls.kinds import REAL
+from opgen.calls.reals import shortest
 from opgen.calls.table import CallTable, concatenate
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation, of_a_check
+from opgen.spec.compute_dtype import ComputeDtypes, compute_dtypes
 from opgen.spec.language.term import Reference
 from opgen.spec.rules import Rule, true_where
 from opgen.spec.spec import Parameter, Spec
@@ -70,6 +73,16 @@ class Judgement:
         """(rows,) bool: where the mask of an output is set and its pointer is not null."""
         null = self.view.get((output.name, "null")).data
         return np.asarray(~null & true_where(output.mask, self.view, len(self.table)))
+
+    @cached_property
+    def wanted(self) -> dict[str, np.ndarray]:
+        """Output -> (rows,) bool: where it is asked for."""
+        return {output.name: self.asked_for(output) for output in self.spec.outputs}
+
+    @cached_property
+    def compute(self) -> ComputeDtypes:
+        """(rows,) each: the dtype that inputs are rounded to, and where that is optional."""
+        return compute_dtypes(self.spec, self.view, len(self.table))
 
     @cached_property
     def admissible(self) -> np.ndarray:
@@ -195,7 +208,7 @@ def label(reference: Reference) -> str:
     ``outputMask[2]``.
     """
     name, what = reference
-    if what == "":
+    if what in ("", "values"):
         return name
     if isinstance(what, tuple):
         return f"{name}.shape[{what[1]}]"
@@ -218,5 +231,10 @@ def show(spec: Spec, view: TableView, reference: Reference, rows: np.ndarray) ->
     else:
         numbers = np.broadcast_to(np.asarray(value.data), total)[rows].tolist()
         words = vocabulary().names.get(kind or "")
-        shown = [words[n] if words else str(n).lower() for n in numbers]
+        if kind is not None and kind in REAL:
+            shown = [shortest(n, REAL[kind]) for n in numbers]
+        elif kind == "string":
+            shown = list(map(repr, numbers))
+        else:
+            shown = [words[n] if words else str(n).lower() for n in numbers]
     return [text if known else UNBOUND for text, known in zip(shown, bound.tolist(), strict=True)]

@@ -15,10 +15,11 @@ from functools import cached_property
 import numpy as np
 
 from opgen.calls.categorical import Categorical
+from opgen.calls.columns import TensorColumn
 from opgen.calls.layout import self_overlapping, within_storage
-from opgen.calls.table import TensorColumn
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASH, Code, LibraryAnswer
+from opgen.oracle import as_page
 from opgen.oracle.errata import Basis, Errata, Fault, Numeric, PageErrata
 from opgen.oracle.erratafile import errata
 from opgen.oracle.judgement import Judgement
@@ -71,14 +72,17 @@ class LibraryAnswers:
         stage = self.stage[row]
         if stage == UNKNOWN:
             return None
-        accepted: Basis = "inferred" if self.guessed[row] else "read"
+        known: Basis = "observed" if self.page.as_page else "read"
+        accepted: Basis = "inferred" if self.guessed[row] else known
         basis = accepted if stage == ACCEPTED else self.page.stages[stage].basis
-        return LibraryAnswer(self.release, self.codes(row), basis)
+        return LibraryAnswer(self.release, self.codes(row), basis, bool(self.excuses[row]))
 
     def answers(self) -> Categorical[LibraryAnswer | None]:
         """Every row whole."""
         _, first, kind = np.unique(
-            2 * self.stage + self.guessed, return_index=True, return_inverse=True
+            4 * self.stage.astype(np.int64) + 2 * self.guessed + self.excuses,
+            return_index=True,
+            return_inverse=True,
         )
         return Categorical.coded([self.answer(row) for row in first.tolist()], kind)
 
@@ -110,6 +114,16 @@ class LibraryAnswers:
             if basis == "inferred" and rules:
                 result |= reached(self.view, len(result)) & self.breaks(rules)
         return result
+
+    @cached_property
+    def excuses(self) -> np.ndarray:
+        """(rows,) bool: a person stands behind all that was observed and makes the answer."""
+        result = np.array([*(stage.excuses for stage in self.page.stages), True, True])[self.stage]
+        for entry in self.page.tolerated:
+            if not entry.excuses:
+                lets = entry.reached(self.view, len(result)) & self.breaks(entry.rules)
+                result &= ~lets
+        return np.asarray(result)
 
     def breaks(self, rules: Collection[str]) -> np.ndarray:
         """(rows,) bool: breaks one of some rules of the page."""
@@ -166,11 +180,13 @@ def answers_to(judgement: Judgement, known: Errata | None = None) -> LibraryAnsw
     rows = len(judgement.table)
     view = judgement.view.naming(page.names)
     broken = {rule.id: column for rule, column in judgement.breaking}
-    spoken_of = [vocabulary().index["product"][product] for product in judgement.spec.judges]
-    open_rows = np.isin(judgement.table.product, spoken_of)
+    products = vocabulary().index["product"]
+    spoken_of = [products[product] for product in vocabulary().known_to_every_page]
+    open_rows = page.as_page | np.isin(judgement.table.product, spoken_of)
     stage = np.where(open_rows, ACCEPTED, UNKNOWN).astype(np.int16)
+    asked = as_page.asked(page, view, broken) if page.as_page else [broken] * len(page.stages)
     for i, check in enumerate(page.stages):
-        fires = open_rows & check.fires(view, rows, broken)
+        fires = open_rows & check.fires(view, rows, asked[i])
         if np.count_nonzero(fires):
             stage[fires] = i
             open_rows &= ~fires

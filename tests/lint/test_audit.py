@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -14,19 +15,20 @@ from click.testing import CliRunner
 from opgen.calls.categorical import Categorical
 from opgen.calls.purposes import Purpose, Purposes, describe
 from opgen.cli import main
+from opgen.files.digests import digest_block, line_digest
 from opgen.lint.audit import (
     BOM,
     PageChange,
     audit,
-    digest_block,
     facts_by_line,
     facts_of_lock,
     facts_of_suite,
     is_text_of,
-    line_digest,
+    of_this_folder,
     page_block,
     read_page,
     with_cases,
+    with_page_block,
 )
 from opgen.lock.lockfile import LockEntry, expectation_text
 from opgen.model import Break, Call, Case, Expectation, FileError
@@ -34,6 +36,7 @@ from opgen.spec import specfile
 from opgen.spec.catalog import catalog, load_catalog
 from opgen.spec.spec import Spec
 from opgen.suite.suite import Suite
+from tests.support import copies
 from tests.support.case_tables import tabulate
 
 LINES = [
@@ -351,7 +354,9 @@ def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.exception
     found = json.loads(result.stdout)
     assert result.exit_code == 1
-    rules = {rule.id for rule in catalog().of("aclnnReflectionPad2dBackward")[0].rules}
+    rules = {
+        rule.id for spec in catalog().of("aclnnReflectionPad2dBackward") for rule in spec.rules
+    }
     for finding in found:
         for case in finding["cases"]:
             if ".invalid." in case:
@@ -360,6 +365,20 @@ def test_the_command_names_cases_of_a_plan(tmp_path: Path) -> None:
     without = json.loads(CliRunner().invoke(command, asked).stdout)
     assert [finding["line"] for finding in without] == [finding["line"] for finding in found]
     assert all(finding["cases"] == [] for finding in without)
+
+
+def test_a_folder_of_one_edition_is_compared_with_the_specs_of_that_edition(tmp_path: Path) -> None:
+    older, newer = catalog().of("aclnnGroupNormBackward")
+    assert of_this_folder([older, newer], tmp_path) == [older, newer], "neither is there"
+    assert newer.page is not None and older.page is not None
+    (tmp_path / newer.page.file).write_text("x", encoding="utf-8")
+    assert of_this_folder([older, newer], tmp_path) == [newer]
+    (tmp_path / older.page.file).write_text("x", encoding="utf-8")
+    assert of_this_folder([older, newer], tmp_path) == [older, newer]
+    ours, atlas, _ = catalog().of("aclnnConvolutionBackward")
+    assert ours.page is not None
+    (tmp_path / ours.page.file).write_text("x", encoding="utf-8")
+    assert of_this_folder([ours, atlas], tmp_path) == [ours, atlas], "two pages of one edition"
 
 
 @pytest.mark.parametrize("page", ["{file: one.txt}", "{file: one.txt, sha256: '', lines: ''}"])
@@ -371,8 +390,32 @@ def test_the_digests_of_a_new_spec_are_made_from_its_page(tmp_path: Path, page: 
     (tmp_path / "one.yaml").write_text(f"{head}page: {page}\n{parameters}", encoding="utf-8")
     (tmp_path / "one.txt").write_text("\n".join(LINES), encoding="utf-8")
     (spec,) = load_catalog(tmp_path, digests=False).specs
-    block = page_block(spec, tmp_path)
-    (tmp_path / "one.yaml").write_text(
-        f"{head}page:\n  file: one.txt\n{block}\n{parameters}", encoding="utf-8"
-    )
+    text = (tmp_path / "one.yaml").read_text(encoding="utf-8")
+    whole = with_page_block(text, spec, page_block(spec, tmp_path))
+    (tmp_path / "one.yaml").write_text(whole, encoding="utf-8")
     assert audit(specfile.load(tmp_path / "one.yaml"), tmp_path) == []
+    assert with_page_block(whole, spec, page_block(spec, tmp_path)) == whole
+    assert whole.startswith(head) and whole.endswith(parameters)
+
+
+def test_the_command_writes_the_digests_into_the_spec(tmp_path: Path) -> None:
+    """In a copy of opgen, since it is its own specs that it writes."""
+    copies.checkout(tmp_path)
+    path = tmp_path / "specs" / "group_norm_backward.yaml"
+    whole = path.read_text(encoding="utf-8")
+    bare = re.sub(r"\n  sha256:.*?\nproducts", "\nproducts", whole, flags=re.DOTALL)
+    path.write_text(bare, encoding="utf-8")
+    (tmp_path / "aclnnGroupNormBackward.txt").write_text("line\n" * 60, encoding="utf-8")
+    asked = ["audit", "group_norm_backward", "--pages", ".", "--digests", "--write"]
+    done = copies.opgen(tmp_path, *asked)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "specs/group_norm_backward.yaml: digests written\n"
+    page = specfile.load(path).page
+    assert page is not None and set(page.lines.values()) == {line_digest("line")}
+
+
+def test_digests_are_written_into_the_spec_that_is_named_alone(tmp_path: Path) -> None:
+    for more in (["--digests"], ["group_norm_backward"]):
+        asked = ["audit", "--pages", str(tmp_path), "--write", *more]
+        refused = CliRunner().invoke(main, asked)
+        assert refused.exit_code == 2 and "--write needs --digests" in refused.stderr

@@ -1,0 +1,164 @@
+"""Conditions in the spec's own words: what may tell calls apart that break the same rule.
+
+A condition is about one thing that a call says: its product, the dtype, format, rank or pointer of
+a tensor, whether a tensor is empty, a number, a mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from opgen.calls.columns import ArrayColumn, ScalarColumn, TensorColumn, TypedColumn
+from opgen.calls.vocabulary import vocabulary
+from opgen.spec.table_view import TableView
+
+MOST_VALUES = 6
+"""Values that a condition lists, at most."""
+WORDS = ("product", "dtype", "format")
+"""Kinds of things whose values are words."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One thing that calls say: a term, the name that it is about, and its values, (rows,) where
+    they are bound.
+    """
+
+    term: str
+    name: str
+    kind: str
+    values: np.ndarray
+    bound: np.ndarray
+
+    def spelled(self, values: Sequence[float], among: bool = True) -> str:
+        """A condition that the value is one of some, or none of them.
+
+        >>> x = np.array([0])
+        >>> Feature("x.rank", "x", "int", x, x == 0).spelled([3, 4])
+        'x.rank in (3, 4)'
+        """
+        words = vocabulary().names.get(self.kind)
+        texts = [repr(words[int(v)]) if words else str(v) for v in values]
+        if self.kind == "bool":
+            true = bool(values[0]) == among
+            if true:
+                return self.term
+            return self.term.replace("==", "!=") if "==" in self.term else f"not {self.term}"
+        if len(texts) == 1:
+            return f"{self.term} {'==' if among else '!='} {texts[0]}"
+        return f"{self.term} {'in' if among else 'not in'} ({', '.join(texts)})"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition and the (rows,) where it holds; the simpler, the smaller its ``cost``. ``word``:
+    it is about a word, a rank or a truth, and no limit of a number.
+    """
+
+    text: str
+    rows: np.ndarray
+    cost: float
+    word: bool = False
+
+
+def features(view: TableView) -> list[Feature]:
+    """Everything that conditions may be about, of the rows of a table."""
+    table, made = view.table, []
+    rows = len(table)
+    everywhere = np.ones(rows, dtype=bool)
+
+    def add(term: str, name: str, kind: str, values: np.ndarray, bound: np.ndarray) -> None:
+        if values.dtype != object:
+            made.append(Feature(term, name, kind, values, np.broadcast_to(bound, rows)))
+
+    add("product", "product", "product", table.product, everywhere)
+    for name, column in table.columns.items():
+        there = ~column.null
+        if column.null.any() and view.spec.scope.kind((name, "null")) is not None:
+            add(f"{name}.null", name, "bool", column.null, everywhere)
+        if isinstance(column, TensorColumn):
+            add(f"{name}.dtype", name, "dtype", column.dtype, there)
+            add(f"{name}.format", name, "format", column.format, there)
+            add(f"{name}.rank", name, "int", column.rank, there)
+            numel = column.numel()
+            add(f"{name}.numel", name, "number", numel, there)
+            if column.strided.any():
+                add(f"{name}.strided", name, "bool", column.strided, there)
+        elif isinstance(column, ArrayColumn):
+            add(f"len({name})", name, "int", column.length, there)
+            if column.values.dtype.kind == "i":
+                add(f"lowest({name})", name, "number", column.values.min(axis=1), there)
+                add(f"highest({name})", name, "number", column.values.max(axis=1), there)
+        elif isinstance(column, ScalarColumn | TypedColumn) and column.values.dtype.kind in "bif":
+            kind = "bool" if column.values.dtype.kind == "b" else "number"
+            add(name, name, kind, column.values, there)
+            if isinstance(column, TypedColumn):
+                add(f"{name}.dtype", name, "dtype", column.dtype, there)
+    tensors = [(n, c) for n, c in table.columns.items() if isinstance(c, TensorColumn)]
+    for (left, a), (right, b) in combinations(tensors, 2):
+        for what in ("dtype", "format", "rank"):
+            same, there = getattr(a, what) == getattr(b, what), ~a.null & ~b.null
+            if not same.all():
+                add(f"{left}.{what} == {right}.{what}", f"{left} {right}", "bool", same, there)
+    for letter in view.spec.scope.occurrences:
+        value = view.get((letter, ""))
+        add(letter, letter, "number", np.broadcast_to(value.data, rows), np.asarray(value.bound))
+    return made
+
+
+def candidates(
+    known: Sequence[Feature], rows: np.ndarray, wanted: np.ndarray, related: Set[str]
+) -> Iterator[Condition]:
+    """Conditions on the calls at ``rows`` that hold for some of those that are ``wanted``, (rows,)
+    bool. Those about ``related`` names are the simplest.
+    """
+    for feature in known:
+        names = feature.name.split()
+        cost = 0.5 if names == ["product"] else 0.0 if related >= set(names) else 1.0
+        cost += 0.25 * (len(names) - 1)
+        bound, values = feature.bound[rows], feature.values[rows]
+        if not bound.any():
+            continue
+        distinct = np.unique(values[bound])
+        if len(distinct) < 2 and bound.all():
+            continue
+        if feature.kind == "number":
+            yield from _limits(feature, values, bound, distinct, cost)
+        else:
+            yield from _memberships(feature, values, bound, wanted, cost)
+
+
+def _memberships(
+    feature: Feature, values: np.ndarray, bound: np.ndarray, wanted: np.ndarray, cost: float
+) -> Iterator[Condition]:
+    """The value is one of those that only wanted calls have, none of those of others, or this."""
+    inside, others = np.unique(values[bound & wanted]), np.unique(values[bound & ~wanted])
+    only = np.setdiff1d(inside, others)
+    if len(only) and (bound & ~np.isin(values, only)).any():
+        among = len(only) <= len(others)
+        listed = (only if among else others).tolist()
+        if len(listed) <= MOST_VALUES:
+            extra = cost + 0.25 * (len(listed) - 1)
+            here = bound & np.isin(values, only)
+            yield Condition(feature.spelled(listed, among), here, extra, word=True)
+    for value in inside.tolist():
+        if feature.kind != "bool" or len(only) != 1:
+            yield Condition(feature.spelled([value]), bound & (values == value), cost, word=True)
+
+
+def _limits(
+    feature: Feature, values: np.ndarray, bound: np.ndarray, distinct: np.ndarray, cost: float
+) -> Iterator[Condition]:
+    """The number is 0, below 0, at most or at least one of those that calls have."""
+    if (distinct == 0).any():
+        yield Condition(f"{feature.term} == 0", bound & (values == 0), cost)
+    if (distinct < 0).any():
+        yield Condition(f"{feature.term} < 0", bound & (values < 0), cost)
+    for limit in distinct[:-1].tolist():
+        yield Condition(f"{feature.term} <= {limit}", bound & (values <= limit), cost + 0.5)
+    for limit in distinct[1:].tolist():
+        yield Condition(f"{feature.term} >= {limit}", bound & (values >= limit), cost + 0.5)

@@ -1,0 +1,109 @@
+"""Telling apart calls that break the same rule and returned different statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+
+from opgen.learning.conditions import Condition, Feature, candidates
+
+LEAST = 3
+"""Calls on either side of a condition that carry it."""
+PAIR = 2.0
+"""What a second condition costs, in calls."""
+MOST_PAIRED = 400
+"""Conditions that are tried in pairs, the simplest first."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Calls that returned one status and share a condition, ``when``, that no other call meets;
+    ``rows`` (rows,) bool. A share without a condition is all of them.
+    """
+
+    when: str
+    status: int
+    rows: np.ndarray
+
+
+def split(
+    known: Sequence[Feature],
+    rows: np.ndarray,
+    outcome: np.ndarray,
+    usual: int,
+    related: Set[str] = frozenset(),
+    least: int = LEAST,
+) -> Iterator[Share]:
+    """Shares of the calls at ``rows`` that did not return what is ``usual``; ``outcome`` (rows,) is
+    what each returned. Of all conditions that are carried, the one that explains most goes
+    first.
+    """
+    left = np.ones(len(rows), dtype=bool)
+    while True:
+        best: tuple[float, Condition, int] | None = None
+        for status in np.unique(outcome[left & (outcome != usual)]).tolist():
+            wanted = left & (outcome == status)
+            against = outcome != status
+            if wanted.sum() < LEAST or against.sum() < 1:
+                continue
+            found = _best(known, rows, wanted, against, related, least)
+            if found is not None and (best is None or found[0] > best[0]):
+                best = (*found, status)
+        if best is None:
+            return
+        _, condition, status = best
+        part = condition.rows & (outcome == status)
+        yield Share(condition.text, status, part)
+        left &= ~part
+
+
+def _best(
+    known: Sequence[Feature],
+    rows: np.ndarray,
+    wanted: np.ndarray,
+    against: np.ndarray,
+    related: Set[str],
+    least: int,
+) -> tuple[float, Condition] | None:
+    """The condition, or the two together, that most of the wanted calls and no other call meet."""
+    singles = sorted(candidates(known, rows, wanted, related), key=lambda each: each.cost)
+    if not singles:
+        return None
+    holds = np.array([each.rows for each in singles])
+    hits, misses = holds @ wanted.astype(np.int64), holds @ against.astype(np.int64)
+    outside = int(against.sum())
+    best: tuple[float, Condition] | None = None
+    for i in np.flatnonzero((misses == 0) & (hits >= LEAST)).tolist():
+        needed = 1 if singles[i].word else least
+        score = float(hits[i]) - singles[i].cost
+        if outside >= needed and (best is None or score > best[0]):
+            best = score, singles[i]
+    if outside >= least:
+        pair = _best_pair(singles, holds, wanted, against, hits)
+        if pair is not None and (best is None or pair[0] > best[0]):
+            best = pair
+    return best
+
+
+def _best_pair(
+    singles: Sequence[Condition],
+    holds: np.ndarray,
+    wanted: np.ndarray,
+    against: np.ndarray,
+    hits: np.ndarray,
+) -> tuple[float, Condition] | None:
+    useful = np.flatnonzero(hits >= LEAST)[:MOST_PAIRED]
+    some = holds[useful]
+    both = (some[:, wanted].astype(np.float32)) @ some[:, wanted].T.astype(np.float32)
+    bad = (some[:, against].astype(np.float32)) @ some[:, against].T.astype(np.float32)
+    cost = np.array([singles[i].cost for i in useful.tolist()])
+    score = both - cost[:, None] - cost[None, :] - PAIR
+    score[(bad > 0) | (both < LEAST)] = -np.inf
+    if not score.size or score.max() == -np.inf:
+        return None
+    first, second = divmod(int(score.argmax()), len(useful))
+    a, b = singles[useful[first]], singles[useful[second]]
+    text = " and ".join(sorted((a.text, b.text)))
+    return float(score.max()), Condition(text, a.rows & b.rows, a.cost + b.cost + PAIR)

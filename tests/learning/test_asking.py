@@ -1,0 +1,149 @@
+"""Calls that decide what is open, and a library that is learnt from a suite."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.table import from_calls
+from opgen.cli import main
+from opgen.learning import statuses
+from opgen.learning.asking import Question, most_useful, open_rules, questions
+from opgen.learning.learner import Lesson, enforced, learn
+from opgen.learning.statuses import DIED
+from opgen.model import CRASH, Call, Code, TensorDesc
+from opgen.oracle.judgement import judge
+from opgen.spec.catalog import catalog
+from opgen.suite.selection import Request
+from tests.learning import planted
+
+POOL = "aclnnAvgPool2dBackward"
+SPEC = "avg_pool2d_backward"
+
+
+@pytest.fixture(scope="module")
+def standard() -> list[NamedCall]:
+    cases = Request(operators=[SPEC], plan="standard").suite().cases
+    (table,) = cases.calls
+    calls = table.take(cases.row).calls()
+    return [NamedCall(name, call, {}) for name, call in zip(cases.id, calls, strict=True)]
+
+
+def is_a(call: Call, name: str, dtype: str) -> bool:
+    tensor = call.args[name]
+    return isinstance(tensor, TensorDesc) and tensor.dtype == dtype
+
+
+def library(call: Call, broken: set[str]) -> Code | None:
+    """Five deviations: a crash, another code, a refusal, and two dtypes of one product."""
+    if broken == {"padding.null"}:
+        return CRASH
+    if broken == {"divisorOverride.range"}:
+        return 561103
+    if not broken and call.args["ceilMode"] and is_a(call, "self", "FLOAT16"):
+        return 561003
+    wide = call.product == "ascend910" and is_a(call, "self", "BFLOAT16")
+    dtypes = {"gradOutput.dtype", "self.dtype", "gradInput.dtype"}
+    return 0 if wide and broken and broken <= dtypes else None
+
+
+def taught(folder: Path, calls: Iterable[NamedCall]) -> Lesson:
+    lines = planted.returned(list(calls), [library], ["same_rank"])
+    known = statuses.read([planted.write(folder / "calls.jsonl", lines)], catalog())
+    return learn(known.pages[0])
+
+
+def test_planted_deviations_are_learnt_from_a_suite(
+    tmp_path: Path, standard: list[NamedCall]
+) -> None:
+    lesson = taught(tmp_path, standard)
+    spec = lesson.returned.spec
+    deviating = [
+        one
+        for one in lesson.entries
+        if one.differs and (not one.rules or any(spec.rule[rule].forbids for rule in one.rules))
+    ]
+    told = {(one.rules, one.status) for one in deviating}
+    assert (("divisorOverride.range",), 561103) in told
+    assert ((), 561003) in told
+    assert {rule for rules, status in told if status == DIED for rule in rules} == {"padding.null"}
+    tolerated = {rule for rules, status in told if status == 0 for rule in rules}
+    assert tolerated <= {"same_rank", "gradOutput.dtype", "self.dtype", "gradInput.dtype"}
+    assert "same_rank" in tolerated
+
+
+def test_what_is_open_is_asked_and_decided(tmp_path: Path, standard: list[NamedCall]) -> None:
+    few = [one for one in standard if "pad_width" not in one.id and "kernelSize.min" not in one.id]
+    lesson = taught(tmp_path, few)
+    needs = open_rules(lesson)
+    assert needs
+    spec = catalog().specs[[one.name for one in catalog().specs].index(SPEC)]
+    table = from_calls(POOL, spec.kinds, [one.call for one in standard])
+    asked = questions(lesson, table)
+    assert {one.rule for one in asked} <= set(needs)
+    for one in asked:
+        judged = judge(spec, from_calls(POOL, spec.kinds, [one.call]))
+        broken = enforced(judged, lesson.entries)[:, 0]
+        assert [spec.rules[i].id for i in np.flatnonzero(broken)] == [one.rule]
+    more = [NamedCall(f"ask-{i}", one.call, {}) for i, one in enumerate(asked)]
+    after = taught(tmp_path, [*few, *more])
+    seen = {one.rule.id: one.became for one in after.outcomes}
+    assert all(seen[one.rule] != "not seen" for one in asked)
+
+
+def test_calls_like_those_that_ended_the_host_come_last(
+    tmp_path: Path, standard: list[NamedCall]
+) -> None:
+    nulls = [one for one in standard if "padding.null" in one.id][:2]
+    others = [one for one in standard if "padding.null" not in one.id]
+    lesson = taught(tmp_path, [*others, *nulls])
+    table = from_calls(POOL, lesson.returned.spec.kinds, [one.call for one in standard])
+    asked = questions(lesson, table)
+    assert [one.deadly for one in asked] == sorted(one.deadly for one in asked)
+    assert {one.rule for one in asked if one.deadly} == {"padding.null"}
+
+
+def test_every_page_has_its_turn() -> None:
+    call = Call(POOL, "ascend910b", {})
+    first = [Question(call, f"a{i}", False) for i in range(3)]
+    second = [Question(call, "b0", True)]
+    assert [one.rule for one in most_useful([first, second], 3)] == ["a0", "a1", "b0"]
+
+
+def test_the_commands(tmp_path: Path, standard: list[NamedCall]) -> None:
+    lines = planted.returned(standard[::3], [library], ["same_rank"])
+    path = str(planted.write(tmp_path / "calls.jsonl", lines))
+    asked = CliRunner().invoke(main, ["learn", path, "--ask", "4", "--plan", "standard"])
+    assert asked.exit_code == 0, asked.output
+    assert 1 <= len(asked.stdout.splitlines()) <= 4
+    assert {"id", "op", "product", "args", "decides"} <= json.loads(
+        asked.stdout.splitlines()[0]
+    ).keys()
+    entry = "divisorOverride_range_returns_561103"
+    shown = CliRunner().invoke(main, ["learn", path, "--entry", entry])
+    told = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert {(one["status"], one["shows"]) for one in told} == {(561103, True)}
+    refused = CliRunner().invoke(main, ["learn", path, "--entry", "divisor_returns"])
+    assert (refused.exit_code, "no entry is learnt under this id" in refused.output) == (2, True)
+
+
+def test_results_of_a_run_teach(tmp_path: Path) -> None:
+    suite, results = str(tmp_path / "suite.h5"), str(tmp_path / "results.h5")
+    run = CliRunner().invoke
+    assert run(main, ["generate", "reflection_pad1d_backward", "-o", suite]).exit_code == 0
+    backend = "mutant:not_enforced/padding.length"
+    assert run(main, ["run", suite, "--backend", backend, "-o", results]).exit_code == 0
+    shown = run(main, ["learn", results, "--bundle", suite, "--json"])
+    assert shown.exit_code == 0, shown.output
+    rules = {
+        one["rule"]: one["became"] for one in json.loads(shown.stdout)["operators"][0]["rules"]
+    }
+    assert rules["padding.length"] == "not enforced"
+    assert "confirmed" in rules.values()
+    assert run(main, ["learn", suite, "--bundle", suite]).exit_code == 2

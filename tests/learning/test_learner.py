@@ -1,0 +1,160 @@
+"""What statuses say of rules: planted deviations are found, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from opgen.learning import statuses
+from opgen.learning.conditions import Feature
+from opgen.learning.learner import Finding, Lesson, learn
+from opgen.learning.splitting import split
+from opgen.learning.statuses import DIED
+from opgen.model import CRASH, Call, Code, TensorDesc
+from opgen.spec.catalog import catalog
+from tests.learning import planted
+from tests.learning.planted import Deviation
+
+PAD, POOL = "aclnnReflectionPad2dBackward", "aclnnAvgPool2dBackward"
+
+
+def lesson(
+    folder: Path, api: str, deviations: Iterable[Deviation] = (), tolerated: Iterable[str] = ()
+) -> Lesson:
+    lines = planted.returned(planted.calls(api), deviations, tolerated)
+    known = statuses.read([planted.write(folder / "calls.jsonl", lines)], catalog())
+    return learn(known.pages[0])
+
+
+def deviating(of: Lesson) -> list[Finding]:
+    """What differs from the page, but for rules of which the page is silent."""
+    spec = of.returned.spec
+    return [
+        one
+        for one in of.findings
+        if one.differs and (not one.rules or any(spec.rule[rule].forbids for rule in one.rules))
+    ]
+
+
+def dtype(call: Call, name: str) -> str:
+    tensor = call.args[name]
+    return tensor.dtype if isinstance(tensor, TensorDesc) else ""
+
+
+@pytest.mark.parametrize("api", [PAD, POOL])
+def test_a_library_that_does_as_its_page_teaches_no_deviation(tmp_path: Path, api: str) -> None:
+    taught = lesson(tmp_path, api)
+    assert deviating(taught) == []
+    became = {one.became for one in taught.outcomes if one.rule.forbids}
+    assert became == {"confirmed", "not seen"}
+
+
+def test_a_rule_that_is_not_enforced(tmp_path: Path) -> None:
+    taught = lesson(tmp_path, PAD, tolerated=["left_below_width"])
+    assert [(one.rules, one.when, one.status) for one in deviating(taught)] == [
+        (("left_below_width",), "", 0)
+    ]
+    assert next(o.became for o in taught.outcomes if o.rule.id == "left_below_width") == (
+        "not enforced"
+    )
+
+
+def test_another_code_where_the_page_names_none_is_settled_and_no_deviation(tmp_path: Path) -> None:
+    def graph(call: Call, broken: set[str]) -> Code | None:
+        return 561103 if broken == {"padding.length"} else None
+
+    taught = lesson(tmp_path, PAD, [graph])
+    assert deviating(taught) == []
+    settled = [one for one in taught.entries if one.rules == ("padding.length",)]
+    assert [(one.status, one.differs) for one in settled] == [(561103, False)]
+
+
+def test_another_code_than_the_page_names(tmp_path: Path) -> None:
+    def graph(call: Call, broken: set[str]) -> Code | None:
+        return 561103 if broken == {"divisorOverride.range"} else None
+
+    taught = lesson(tmp_path, POOL, [graph])
+    shown = [(one.rules, one.when, one.status) for one in deviating(taught)]
+    assert shown == [(("divisorOverride.range",), "", 561103)]
+    assert [o.became for o in taught.outcomes if o.rule.id == "divisorOverride.range"] == [
+        "another code"
+    ]
+
+
+def test_a_crash_on_a_null(tmp_path: Path) -> None:
+    def dies(call: Call, broken: set[str]) -> Code | None:
+        return CRASH if broken == {"padding.null"} else None
+
+    taught = lesson(tmp_path, POOL, [dies])
+    assert [(one.rules, one.status) for one in deviating(taught)] == [(("padding.null",), DIED)]
+
+
+def test_a_dtype_that_one_product_accepts_is_told_by_a_condition(tmp_path: Path) -> None:
+    def takes(call: Call, broken: set[str]) -> Code | None:
+        wide = dtype(call, "self") == "BFLOAT16" and call.product == "ascend910b"
+        return 0 if wide and all(rule.endswith(".dtype") for rule in broken) else None
+
+    taught = lesson(tmp_path, PAD, [takes])
+    assert deviating(taught)
+    for one in deviating(taught):
+        assert one.status == 0
+        assert all(rule.endswith(".dtype") for rule in one.rules)
+        assert "ascend910b" in one.when or "BFLOAT16" in one.when
+    accepted = {call for one in deviating(taught) for call in one.calls}
+    wrong = np.flatnonzero(~taught.returned.admitted & (taught.returned.status == 0))
+    assert accepted == set(wrong.tolist())
+
+
+def test_a_refusal_that_no_page_states(tmp_path: Path) -> None:
+    def refuses(call: Call, broken: set[str]) -> Code | None:
+        wide = dtype(call, "self") == "FLOAT16" and call.product == "ascend910"
+        return 161002 if wide and not broken else None
+
+    taught = lesson(tmp_path, PAD, [refuses])
+    found = [one for one in deviating(taught) if not one.rules]
+    assert [one.status for one in found] == [161002]
+    assert "'FLOAT16'" in found[0].when
+    assert "'ascend910'" in found[0].when
+
+
+def test_two_calls_are_a_hint(tmp_path: Path) -> None:
+    few = [0]
+
+    def lets(call: Call, broken: set[str]) -> Code | None:
+        few[0] += broken == {"left_below_width"}
+        return 0 if broken == {"left_below_width"} and few[0] <= 2 else None
+
+    taught = lesson(tmp_path, PAD, [lets])
+    assert all(one.hint for one in deviating(taught))
+    assert deviating(taught)
+
+
+def test_calls_that_are_not_firm_decide_nothing(tmp_path: Path) -> None:
+    lines = planted.returned(planted.calls(PAD), tolerated=["left_below_width"])
+    soft = [{**line, "firm": False} for line in lines]
+    known = statuses.read([planted.write(tmp_path / "soft.jsonl", soft)], catalog())
+    assert learn(known.pages[0]).findings == ()
+
+
+def test_a_condition_holds_for_no_call_that_returned_something_else() -> None:
+    values = np.array([1, 1, 1, 2, 2, 2, 3])
+    feature = Feature("x.rank", "x", "int", values, np.ones(7, dtype=bool))
+    outcome = np.array([0, 0, 0, 9, 9, 9, 9])
+    rows = np.arange(7)
+    parts = [(one.when, one.rows.tolist()) for one in split([feature], rows, outcome, 9, {"x"})]
+    assert parts == [("x.rank == 1", (outcome == 0).tolist())]
+    outcome[0] = 9
+    assert list(split([feature], rows, outcome, 9, {"x"})) == []
+
+
+def test_two_conditions_together() -> None:
+    a, b = np.repeat([0, 1], 6), np.tile([0, 0, 0, 1, 1, 1], 2)
+    everywhere = np.ones(12, dtype=bool)
+    known = [Feature("a.rank", "a", "int", a, everywhere)]
+    known += [Feature("b.rank", "b", "int", b, everywhere)]
+    outcome = np.where((a == 1) & (b == 1), 0, 9)
+    parts = list(split(known, np.arange(12), outcome, 9))
+    assert [one.when for one in parts] == ["a.rank == 1 and b.rank == 1"]
