@@ -123,6 +123,6 @@ def backend(name: str, **settings: Unpack[Settings]) -> Backend:
     try:
         made: Backend = resolve_name(BACKENDS[name])(**{**settings, "device": own or device})
     except ModuleNotFoundError as error:
-        text = f"needs {error.name}, which is not installed: pip install 'opgen[{name}]'"
+        text = f"needs {error.name}, which is not installed: pip install {error.name}"
         raise DeviceError(f"--backend {name}", text) from None
     return made

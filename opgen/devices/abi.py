@@ -8,13 +8,13 @@ concern of it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import (
     POINTER,
     c_bool,
     c_char_p,
-    c_int8,
+    c_float,
     c_int32,
     c_int64,
     c_size_t,
@@ -23,13 +23,18 @@ from ctypes import (
     c_void_p,
 )
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
+
+from opgen.calls.kinds import KINDS
 
 ACL_ERROR_REPEAT_INITIALIZE = 100002
 ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST = 1, 2
 ACL_MEM_MALLOC_HUGE_FIRST = 0
 
-ArgumentValue: TypeAlias = "tuple[int, ...] | int | bool | TensorArgument | None"
+ArgumentValue: TypeAlias = (
+    "tuple[float, ...] | float | str | TensorArgument | ScalarArgument | ListArgument | None"
+)
 Signature: TypeAlias = tuple[type, list[type]]
 """The type of a function's result, and those of its arguments."""
 
@@ -74,6 +79,15 @@ RUNTIME: Mapping[str, Signature] = {
     "aclDestroyBoolArray": (c_int32, [c_void_p]),
 }
 """Functions that no run can do without: name -> (result, arguments)."""
+MAKERS: Mapping[str, Signature] = {
+    "aclCreateScalar": (c_void_p, [c_char_p, c_int32]),
+    "aclDestroyScalar": (c_int32, [c_void_p]),
+    "aclCreateFloatArray": (c_void_p, [POINTER(c_float), c_uint64]),
+    "aclDestroyFloatArray": (c_int32, [c_void_p]),
+    "aclCreateTensorList": (c_void_p, [POINTER(c_void_p), c_uint64]),
+    "aclDestroyTensorList": (c_int32, [c_void_p]),
+}
+"""Functions for some kinds of parameters, which other runs can do without."""
 OPTIONAL: Mapping[str, Signature] = {
     "aclnnInit": (c_int32, [c_char_p]),
     "aclGetRecentErrMsg": (c_char_p, []),
@@ -83,7 +97,6 @@ OPTIONAL: Mapping[str, Signature] = {
 """Functions that a runtime may not have."""
 SECOND_PHASE: Signature = (c_int32, [c_void_p, c_uint64, c_void_p, c_void_p])
 """``aclnnX``: workspace, its size, executor, stream."""
-SCALARS: Mapping[str, type] = {"bool": c_bool, "int8": c_int8, "int32": c_int32, "int64": c_int64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +113,43 @@ class TensorArgument:
     storage: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ScalarArgument:
+    """What ``aclCreateScalar`` takes: the bytes of the value, and the ABI's number of the dtype."""
+
+    raw: bytes
+    dtype: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListArgument:
+    """What ``aclCreateTensorList`` takes: its tensors, None for a null pointer, and the place of
+    the first among all tensors and arguments of a call.
+    """
+
+    tensors: tuple[TensorArgument | None, ...]
+    first: int
+
+
 def first_phase(kinds: Sequence[str]) -> Signature:
     """``aclnnXGetWorkspaceSize``: one argument per parameter, then the workspace's size and the
     executor.
     """
-    own = [SCALARS.get(kind, c_void_p) for kind in kinds]
+    own = [getattr(ctypes, KINDS[kind].ctype) for kind in kinds]
     return c_int32, [*own, POINTER(c_uint64), POINTER(c_void_p)]
+
+
+def needed(apis: Iterable[Iterable[str]]) -> dict[str, Signature]:
+    """The functions that calls of some signatures need, given the kinds of their parameters."""
+    nouns = {KINDS[kind].noun for kinds in apis for kind in kinds}
+    return {
+        **RUNTIME,
+        **{
+            name: each
+            for name, each in MAKERS.items()
+            if name.removeprefix("aclCreate").removeprefix("aclDestroy") in nouns
+        },
+    }
 
 
 def integers(values: Sequence[int]) -> ctypes.Array[c_int64]:
@@ -118,9 +162,11 @@ def make_argument(
     owner: ExitStack,
     kind: str,
     value: ArgumentValue,
-    address: int | None = None,
+    addresses: Mapping[int, int] = MappingProxyType({}),
+    place: int = 0,
 ) -> object:
     """One argument of a first phase by the kind of its parameter; None becomes a null pointer.
+    ``addresses``: those of tensors, by their places in the call.
 
     ``owner`` destroys the C object that is made for it. RuntimeError where the ABI makes none.
     """
@@ -132,8 +178,8 @@ def make_argument(
         owner.callback(functions[f"aclDestroy{noun}"], pointer)
         return pointer
 
-    if kind in SCALARS or value is None:
-        return value
+    if KINDS[kind].family == "scalar" or value is None:
+        return value.encode() if isinstance(value, str) else value
     if isinstance(value, TensorArgument):
         return create(
             "Tensor",
@@ -145,13 +191,24 @@ def make_argument(
             value.format,
             integers(value.storage),
             len(value.storage),
-            address,
+            addresses.get(place),
         )
+    if isinstance(value, ListArgument):
+        with ExitStack() as tensors:  # the list destroys them, if there is one
+            pointers = (c_void_p * max(len(value.tensors), 1))()
+            for i, tensor in enumerate(value.tensors):
+                place = value.first + i
+                made = make_argument(functions, tensors, "tensor", tensor, addresses, place)
+                assert made is None or isinstance(made, int)
+                pointers[i] = made
+            whole = create("TensorList", pointers, len(value.tensors))
+            tensors.pop_all()
+        return whole
+    if isinstance(value, ScalarArgument):
+        return create("Scalar", value.raw, value.dtype)
     assert isinstance(value, tuple)
-    if kind == "bool_array":
-        array = (c_bool * max(len(value), 1))(*map(bool, value))
-        return create("BoolArray", array, len(value))
-    return create("IntArray", integers(value), len(value))
+    item = getattr(ctypes, "c_" + KINDS[kind].item.removesuffix("_t"))
+    return create(KINDS[kind].noun, (item * max(len(value), 1))(*value), len(value))
 
 
 def text(pointer: bytes | None) -> str:

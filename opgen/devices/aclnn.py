@@ -18,12 +18,14 @@ from opgen.bundle.format.dtypes import numpy_dtype
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
+from opgen.calls import typed
+from opgen.calls.kinds import members, prototype
 from opgen.calls.vocabulary import vocabulary
 from opgen.devices import Backend, DeviceError, DeviceLost, Settings, memory
-from opgen.devices.abi import ArgumentValue, TensorArgument
+from opgen.devices.abi import ArgumentValue, ListArgument, ScalarArgument, TensorArgument
 from opgen.devices.messages import Buffer, CallRequest, Setup
 from opgen.devices.process import CALLS_PER_PROCESS, PAUSES, CallAnswer, Worker
-from opgen.model import NOT_RUN, OVERRUN, Argument, TensorDesc, natural
+from opgen.model import NOT_RUN, OVERRUN, AclScalar, Argument, TensorDesc, natural
 from opgen.numerics.views import index
 from opgen.spec.catalog import catalog
 
@@ -52,7 +54,9 @@ class AclnnBackend(Backend):
         self.bundle = bundle
         kinds = catalog().kinds
         apis = sorted({bundle[case].op for case in cases} & kinds.keys())
-        setup = Setup(device_index(self.device), {api: tuple(kinds[api].values()) for api in apis})
+        setup = Setup(
+            device_index(self.device), {api: tuple(prototype(kinds[api]).values()) for api in apis}
+        )
         self.worker = Worker(setup, self.timeout, self.calls_per_process, self.pauses)
         self.product = _product(self.worker.facts["soc"], self.product)
         return {
@@ -146,15 +150,37 @@ def request_of(case: CaseView, guard: int, run: int = 0) -> CallRequest:
             raw = memory.prefilled(value, run) if storage is None else storage
             output = storage is None or name in case.golden
             buffers[position] = Buffer(np.ascontiguousarray(raw).view(np.uint8), output)
-    values = tuple(map(_value, args.values()))
+    place = {name: i for i, name in enumerate(args)}
+    whole = {name: _passed(name, value, args, place) for name, value in prototype(args).items()}
+    places = tuple([place[name] for name in whole])
     seed = zlib.crc32(case.id.encode())
-    return CallRequest(case.op, values, buffers, case.phase == 2, guard, seed)
+    values = tuple(whole.values())
+    return CallRequest(case.op, values, places, buffers, case.phase == 2, guard, seed)
+
+
+def _passed(
+    name: str, value: Argument, args: Mapping[str, Argument], place: Mapping[str, int]
+) -> ArgumentValue:
+    """What is passed for a parameter; of a list of tensors, these."""
+    inside = members(args, name)
+    if not inside or value is None:
+        return _value(value)
+    assert isinstance(value, int)
+    tensors = [_value(args[tensor]) for tensor in inside[:value]]
+    return ListArgument(
+        tuple([each if isinstance(each, TensorArgument) else None for each in tensors]),
+        place[inside[0]],
+    )
 
 
 def _value(value: Argument) -> ArgumentValue:
+    tables = vocabulary()
+    if isinstance(value, AclScalar):
+        return ScalarArgument(
+            typed.raw(value.value, value.dtype), tables.dtypes[value.dtype]["acl"]
+        )
     if not isinstance(value, TensorDesc):
         return value
-    tables = vocabulary()
     dtype, layout = tables.dtypes[value.dtype]["acl"], tables.formats[value.format]
     return TensorArgument(
         value.shape, dtype, layout, value.strides, value.offset, value.storage_extents

@@ -46,15 +46,16 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class CallRequest:
-    """One call: arguments in prototype order. ``buffers`` by position; without any, descriptors
-    alone are passed.
+    """One call: arguments in prototype order, and the ``places`` of each among them and the tensors
+    of lists. ``buffers`` by place; without any, descriptors alone are passed.
 
-    ``data`` is false where only the first phase is to run. ``guard`` bytes lie before and behind
+    ``data`` is false where only the first phase is to run. ``guard`` bytes lie before and after
     every buffer and the workspace; ``seed`` gives what these and the workspace hold.
     """
 
     api: str
     arguments: tuple[ArgumentValue, ...]
+    places: tuple[int, ...]
     buffers: dict[int, Buffer]
     data: bool
     guard: int
@@ -63,7 +64,7 @@ class CallRequest:
 
 class Overwritten(NamedTuple):
     """How many bytes of a buffer were written that are not the device's to write: of the guard
-    before it, of itself where it is an input, of the guard behind it.
+    before it, of itself where it is an input, of the guard after it.
     """
 
     before: int

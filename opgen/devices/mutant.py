@@ -38,7 +38,8 @@ class MutantBackend(Backend):
         self.bundle, pages = bundle, cases_by_page(bundle, cases)
         note = f"a mutant: {self.mutant.wrong}"
         if not any(self.mutant.applies(of_page.spec) for of_page in pages):
-            note += ", of which no case here is about"
+            named = ", ".join(dict.fromkeys(of_page.spec.api for of_page in pages))
+            note += f"; this changes nothing in {named or 'an empty suite'}"
         return {"note": note}
 
     def answers(self, cases: Sequence[str]) -> Iterator[Result]:

@@ -43,17 +43,21 @@ def run(
 ) -> Tally:
     """Run a bundle on a device and write its answers, as ``opgen run`` does.
 
-    ``backend`` is a name (``torch``, ``mutant:NAME``) or a :class:`Backend`; ``settings``
-    (``device``, ``timeout``, ``product``, ``guard``) are for a name. ``cases`` are ids or patterns;
-    none are all. Returns how often each kind of answer occurred, how many were ``kept`` of an
-    earlier run, or ``dropped`` where ``resume`` would have kept what a killed one left.
+    * ``backend``: a name (``torch``, ``aclnn``, ``mutant:NAME``) or a :class:`Backend`.
+    * ``settings``: ``device``, ``timeout`` (seconds), ``product`` and ``guard`` (bytes), if
+      ``backend`` is a name.
+    * ``output``: the path of the results file.
+    * ``cases``: ids or patterns, to run only some cases.
+    * ``resume``: keep the answers in ``output``, and run the other cases.
+    * ``progress``: called with the number of cases that were finished since the last call.
 
-    ``resume``: what ``output`` already answers is kept and not run again; BundleError where another
-    device answered. Stopped while the backend runs, by an interruption or by a fault, it writes
-    what there is and passes on what stopped it. ``progress`` is told how many more cases are done.
+    Returns a count of each kind of answer. It also counts answers ``kept`` from an earlier run, and
+    those ``dropped`` although ``resume`` would have kept them.
 
-    DeviceLost where :data:`LOST` codes of the runtime come in a row and a valid call gets another,
-    unless ``watch`` is false: the first of them stays, and ``resume`` repeats what came after it.
+    If the run is interrupted or the backend raises an exception, the answers so far are written
+    first. Raises BundleError if ``resume`` finds answers of another device. Raises DeviceLost if
+    :data:`LOST` calls in a row get codes of the runtime and then a valid call does too; the first
+    of these answers stays, and ``resume`` repeats the others. ``watch=False`` turns this off.
     """
     if isinstance(backend, str):
         backend = backend_of(backend, **settings)
@@ -141,7 +145,7 @@ def _code(answer: Result) -> Code | None:
 
 
 def _say(results: Results, device: Header) -> None:
-    """Name the device; BundleError where the answers that are gone on from are those of another:
+    """Name the device; BundleError where the answers that are continued are those of another:
     nobody could tell them apart.
     """
     if others := unlike(results.earlier, device):

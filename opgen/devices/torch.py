@@ -22,13 +22,14 @@ from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.devices import Backend, DeviceError
+from opgen.devices.torch_adapter import Adapter, TensorsByName, Unable
 from opgen.devices.torch_dtypes import NATIVE, WIDE
-from opgen.devices.torch_operators import ADAPTERS, MODES, Adapter, TensorsByName, Unable
+from opgen.devices.torch_operators import ADAPTERS, MODES
 from opgen.model import NOT_RUN, Argument, TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, FORMATS
 from opgen.numerics.rounding import in_compute, stored
-from opgen.spec.catalog import catalog
+from opgen.spec.catalog import catalog, edition_of
 
 _CUBE = {0: (False, False), 1: (True, True), 2: (False, True), 3: (True, False)}
 """cubeMathType -> (allow_hf32, FLOAT to FLOAT16)."""
@@ -92,7 +93,7 @@ class TorchBackend(Backend):
 
     def outputs(self, case: CaseView) -> dict[str, Array]:
         """The outputs asked for; those that no compute mode rounds come from inputs as they are."""
-        spec = catalog().by_page[case.op, case.product]
+        spec = catalog(edition_of(self.bundle.header)).by_page[case.op, case.product]
         asked = frozenset(case.golden)
         outputs: dict[str, Array] = {}
         for wanted, compute in (

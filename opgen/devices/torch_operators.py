@@ -5,22 +5,18 @@ An operator that has no entry here is skipped by the backend, and it says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
 
 import torch
 
-TensorsByName: TypeAlias = Mapping[str, torch.Tensor | None]
-Arguments: TypeAlias = Mapping[str, Any]
-"""A call's arguments as JSON has them."""
-Adapter: TypeAlias = Callable[[TensorsByName, Arguments, frozenset[str]], TensorsByName]
-"""From inputs, arguments and the names of the outputs that are asked for to outputs."""
+from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, wide
+from opgen.devices.torch_functions import FUNCTIONS
+from opgen.devices.torch_normalizations import NORMALIZATIONS
+from opgen.devices.torch_pads import PADS
+from opgen.devices.torch_pools import POOLS, per_axis
+from opgen.devices.torch_upsampling import UPSAMPLINGS
+
 aten = torch.ops.aten
-
-
-class Unable(Exception):
-    """A valid call that torch has no way to make."""
 
 
 def convolution(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
@@ -39,7 +35,7 @@ def convolution(tensors: TensorsByName, args: Arguments, wanted: frozenset[str])
         padding = [0] * axes
         padded = _laid_around(source, before, after)
     stride, dilation, output_padding = (
-        _per_axis(args[name], axes) for name in ("stride", "dilation", "outputPadding")
+        per_axis(args[name], axes) for name in ("stride", "dilation", "outputPadding")
     )
     names = ("gradInput", "gradWeight", "gradBias")
     gradients = aten.convolution_backward(
@@ -64,7 +60,7 @@ def convolution(tensors: TensorsByName, args: Arguments, wanted: frozenset[str])
 
 
 def _laid_around(tensor: torch.Tensor, before: list[int], after: list[int]) -> torch.Tensor:
-    """Zeros before and behind each of the last axes."""
+    """Zeros before and after each of the last axes."""
     ends = reversed(list(zip(before, after, strict=True)))
     return torch.nn.functional.pad(tensor, [end for pair in ends for end in pair])
 
@@ -73,70 +69,81 @@ def _less(values: list[int], others: list[int]) -> list[int]:
     return [value - other for value, other in zip(values, others, strict=True)]
 
 
-def pooling(
-    tensors: TensorsByName, args: Arguments, wanted: frozenset[str], axes: int = 2
-) -> TensorsByName:
-    """``aten.avg_pool2d_backward`` and its like in 3-D; a divisorOverride of 0 is none.
-
-    In 3-D torch refuses an image smaller than its window even where padding makes up for it.
+def likelihood(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten.nll_loss_backward``, which wants targets of 64 bits and a scalar as the gradient of
+    all samples.
     """
-    source = tensors["self"]
-    assert source is not None
-    window, stride, padding = (
-        _per_axis(args[name], axes) for name in ("kernelSize", "stride", "padding")
+    grad, source, target, total = (
+        tensors[name] for name in ("gradOutput", "self", "target", "totalWeight")
     )
-    image = source.shape[-axes:]
-    if axes == 3 and any(extent < k for extent, k in zip(image, window, strict=True)):
-        raise Unable("torch refuses an image smaller than its window")
-    operator = aten.avg_pool2d_backward if axes == 2 else aten.avg_pool3d_backward
-    gradient: torch.Tensor = operator(
-        tensors["gradOutput"],
+    assert grad is not None and source is not None and target is not None and total is not None
+    each = args["reduction"] == 0 and source.dim() == 2
+    gradient: torch.Tensor = aten.nll_loss_backward(
+        grad if each else grad.reshape(()),
         source,
-        window,
-        stride,
-        padding,
-        args["ceilMode"],
-        args["countIncludePad"],
-        args["divisorOverride"] or None,
+        target.to(torch.int64),
+        tensors["weight"],
+        args["reduction"],
+        args["ignoreIndex"],
+        total.reshape(()),
     )
-    return {"gradInput": gradient}
+    return {"out": gradient}
 
 
-def normalization(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
-    """``aten.native_group_norm_backward``, which wants (N, C, HxW), (N, group) and (C,)."""
-    batch, channels, extent, group = (args[name] for name in ("N", "C", "HxW", "group"))
-    shapes = {
-        "gradOut": (batch, channels, extent),
-        "input": (batch, channels, extent),
-        "mean": (batch, group),
-        "rstd": (batch, group),
-        "gamma": (channels,),
-    }
-    shaped = (
-        None if (tensor := tensors[name]) is None else tensor.reshape(shape).contiguous()
-        for name, shape in shapes.items()
+def embedding(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten.embedding_dense_backward``, in FLOAT; an index of padding that no row has is -1."""
+    gradient, indices = tensors["grad"], tensors["indices"]
+    assert gradient is not None and indices is not None
+    weights, padding = args["numWeights"], args["paddingIdx"]
+    sums: torch.Tensor = aten.embedding_dense_backward(
+        wide(gradient).reshape(*indices.shape, gradient.shape[-1]),
+        indices.to(torch.int64),
+        weights,
+        padding if padding < weights else -1,
+        args["scaleGradByFreq"],
     )
-    names = ("gradInput", "gradGammaOut", "gradBetaOut")
+    return {"out": sums}
+
+
+def grid_sampler(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten.grid_sampler_2d_backward``, in FLOAT at least."""
+    order = ("gradOutput", "input", "grid")
+    arrays = [wide(tensor) for name in order if (tensor := tensors[name]) is not None]
+    modes = args["interpolationMode"], args["paddingMode"], args["alignCorners"]
+    names = ("inputGrad", "gridGrad")
     mask = [name in wanted for name in names]
-    gradients = aten.native_group_norm_backward(*shaped, batch, channels, extent, group, mask)
+    gradients = aten.grid_sampler_2d_backward(*arrays, *modes, mask)
     return dict(zip(names, gradients, strict=True))
 
 
-def reflection(
-    tensors: TensorsByName, args: Arguments, wanted: frozenset[str], axes: int = 2
-) -> TensorsByName:
-    """``aten.reflection_pad2d_backward`` and its like in 1-D."""
-    operator = aten.reflection_pad2d_backward if axes == 2 else aten.reflection_pad1d_backward
-    return {"gradInput": operator(tensors["gradOutput"], tensors["self"], args["padding"])}
+def softmax(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten._softmax_backward_data``."""
+    gradient, result = tensors["gradOutput"], tensors["output"]
+    assert gradient is not None and result is not None
+    pair = wide(gradient).contiguous(), wide(result).contiguous()
+    return {"out": aten._softmax_backward_data(*pair, args["dim"], pair[0].dtype)}
+
+
+def log_softmax(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten._log_softmax_backward_data``."""
+    output = tensors["output"]
+    assert output is not None
+    backward = aten._log_softmax_backward_data
+    return {"out": backward(tensors["gradOutput"], output, args["dim"], output.dtype)}
 
 
 ADAPTERS: Mapping[str, Adapter] = {
+    **NORMALIZATIONS,
+    **FUNCTIONS,
+    **PADS,
+    **POOLS,
+    **UPSAMPLINGS,
     "aclnnConvolutionBackward": convolution,
-    "aclnnAvgPool2dBackward": pooling,
-    "aclnnGroupNormBackward": normalization,
-    "aclnnReflectionPad2dBackward": reflection,
-    "aclnnAvgPool3dBackward": partial(pooling, axes=3),
-    "aclnnReflectionPad1dBackward": partial(reflection, axes=1),
+    "aclnnEmbeddingDenseBackward": embedding,
+    "aclnnGridSampler2DBackward": grid_sampler,
+    "aclnnLogSoftmaxBackward": log_softmax,
+    "aclnnNLLLossBackward": likelihood,
+    "aclnnSoftmaxBackward": softmax,
 }
 
 
@@ -145,14 +152,9 @@ MODES: Mapping[str, tuple[int, ...]] = {"aclnnAvgPool2dBackward": (0, 2)}
 For a pooling it forbids HFLOAT32, whatever its switches say."""
 
 
-def _per_axis(values: Sequence[int], axes: int) -> list[int]:
-    """A list of length 1 stands for all axes."""
-    return list(values) * axes if len(values) == 1 else list(values)
-
-
 def _padding(values: Sequence[int], axes: int) -> tuple[list[int], list[int]]:
     """What is laid before and after each axis; twice as many values as axes are pairs."""
     if len(values) == 2 * axes and axes > 1:
         return list(values[0::2]), list(values[1::2])
-    both = _per_axis(values, axes)
+    both = per_axis(values, axes)
     return both, both

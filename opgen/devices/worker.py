@@ -37,7 +37,7 @@ class Device:
 
     def __init__(self, setup: Setup) -> None:
         self.libraries = Libraries()
-        self.functions = self.libraries.require(abi.RUNTIME)
+        self.functions = self.libraries.require(abi.needed(setup.apis.values()))
         self.optional = {
             name: self.libraries.function(name, each) for name, each in abi.OPTIONAL.items()
         }
@@ -138,12 +138,11 @@ def phases(device: Device, request: CallRequest) -> Iterator[Phase]:
             return Memory(device, data, request.guard, noise, owner, output)
 
         memory = {i: laid(buffer.data, buffer.output) for i, buffer in request.buffers.items()}
-        pairs = zip(device.kinds[request.api], request.arguments, strict=True)
+        addresses = {place: block.address for place, block in memory.items()}
+        given = zip(device.kinds[request.api], request.arguments, request.places, strict=True)
         values = [
-            abi.make_argument(
-                device.functions, objects, kind, value, memory[i].address if i in memory else None
-            )
-            for i, (kind, value) in enumerate(pairs)
+            abi.make_argument(device.functions, objects, kind, value, addresses, place)
+            for kind, value, place in given
         ]
         size, executor = c_uint64(), c_void_p()
         status = device.operators[request.api][0](*values, byref(size), byref(executor))

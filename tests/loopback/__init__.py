@@ -21,8 +21,10 @@ LIBRARIES = {
         "executor.c",
         "numbers.c",
         "avg_pool2d.c",
+        "chain.c",
         "convolution.c",
         "group_norm.c",
+        "made_up.c",
         "reflection_pad2d.c",
     ],
 }

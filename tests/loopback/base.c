@@ -34,7 +34,37 @@ aclBoolArray *aclCreateBoolArray(const bool *values, uint64_t length) {
     return a;
 }
 
+aclFloatArray *aclCreateFloatArray(const float *values, uint64_t length) {
+    aclFloatArray *a = calloc(1, sizeof *a);
+    a->length = (int64_t)length;
+    a->values = calloc(length + 1, sizeof *values);
+    if (length) memcpy(a->values, values, length * sizeof *values);
+    return a;
+}
+
+aclScalar *aclCreateScalar(const void *value, int32_t dtype) {
+    aclScalar *s = calloc(1, sizeof *s);
+    s->dtype = dtype;
+    memcpy(s->value, value, dtype == DOUBLE ? 8 : 4);
+    return s;
+}
+
+aclTensorList *aclCreateTensorList(const aclTensor *const *tensors, uint64_t length) {
+    aclTensorList *l = calloc(1, sizeof *l);
+    l->length = (int64_t)length;
+    l->tensors = calloc(length + 1, sizeof *l->tensors);
+    if (length) memcpy(l->tensors, tensors, length * sizeof *l->tensors);
+    return l;
+}
+
 int aclDestroyTensor(const aclTensor *t) { free((void *)t); return 0; }
 int aclDestroyIntArray(const aclIntArray *a) { free(a->values); free((void *)a); return 0; }
 int aclDestroyBoolArray(const aclBoolArray *a) { free(a->values); free((void *)a); return 0; }
+int aclDestroyFloatArray(const aclFloatArray *a) { free(a->values); free((void *)a); return 0; }
+int aclDestroyScalar(const aclScalar *s) { free((void *)s); return 0; }
+int aclDestroyTensorList(const aclTensorList *l) {
+    for (int64_t i = 0; i < l->length; i++) free(l->tensors[i]);
+    free(l->tensors), free((void *)l);
+    return 0;
+}
 int aclnnInit(const char *config) { (void)config; return 0; }

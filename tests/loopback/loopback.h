@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define MAX_RANK 32
-enum { FLOAT = 0, FLOAT16 = 1, DOUBLE = 11, COMPLEX64 = 16, COMPLEX128 = 17, BFLOAT16 = 27, HFLOAT32 = 1000 };
+enum { FLOAT = 0, FLOAT16 = 1, INT32 = 3, DOUBLE = 11, COMPLEX64 = 16, COMPLEX128 = 17, BFLOAT16 = 27, HFLOAT32 = 1000 };
 enum { NCHW = 0, ND = 2, NCDHW = 30, NCL = 47 };
 enum { PARAM_NULLPTR = 161001, PARAM_INVALID = 161002, RUNTIME_ERROR = 361001, INNER = 561000, INNER_NULLPTR = 561103 };
 enum product { ASCEND310P, ASCEND910, ASCEND910B, ASCEND910_93 };
@@ -15,6 +15,9 @@ enum product { ASCEND310P, ASCEND910, ASCEND910B, ASCEND910_93 };
 typedef struct { int64_t rank, shape[MAX_RANK], strides[MAX_RANK], offset, storage; int32_t dtype, format; char *data; } aclTensor;
 typedef struct { int64_t length; int64_t *values; } aclIntArray;
 typedef struct { int64_t length; bool *values; } aclBoolArray;
+typedef struct { int64_t length; float *values; } aclFloatArray;
+typedef struct { int32_t dtype; _Alignas(8) char value[16]; } aclScalar;
+typedef struct { int64_t length; aclTensor **tensors; } aclTensorList;
 typedef struct aclOpExecutor aclOpExecutor;
 
 /* libascendcl: what operators use of it */
@@ -42,6 +45,7 @@ struct aclOpExecutor {
     aclTensor input[INPUTS], output[OUTPUTS];
     bool has[OUTPUTS], wanted[OUTPUTS];
     int64_t number[32];
+    double factor;
     int compute;
     void (*run)(aclOpExecutor *, double *const *sums);
 };

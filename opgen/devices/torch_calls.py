@@ -1,0 +1,193 @@
+"""From a call of a torch operator to the vendor's call that does the same: the way of
+:data:`opgen.devices.torch_operators.ADAPTERS`, backwards.
+
+Both name their arguments alike (``grad_output`` and ``gradOutput``), so a page's prototype and a
+torch schema are matched by name, and outputs by their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from opgen.calls.call_json import make_call, plain
+from opgen.calls.kinds import KINDS
+from opgen.devices.torch_adapter import Arguments
+from opgen.devices.torch_dtypes import NATIVE
+from opgen.devices.torch_operators import ADAPTERS
+from opgen.model import Call, TensorDesc
+from opgen.spec.catalog import catalog
+from opgen.spec.spec import Parameter, Spec
+
+OTHERWISE = {
+    "grad": "gradoutput",
+    "gradout": "gradoutput",
+    "gradoutput": "gradout",
+    "min": "minval",
+    "max": "maxval",
+    "gamma": "weight",
+    "training": "train",
+}
+"""What torch calls a parameter that the vendor names otherwise."""
+WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "BOOL")
+DTYPES = {getattr(torch, name): word for word, name in NATIVE.items()} | {
+    getattr(torch, word.lower()): word for word in WHOLE
+}
+"""Of torch -> of the vendor."""
+USUAL = {3: "NCL", 4: "NCHW", 5: "NCDHW"}
+"""The format of a tensor with channels, by its rank."""
+
+
+class Captured(NamedTuple):
+    """The vendor's call behind a torch call, and the tensors that it reads, by the vendor's
+    names.
+    """
+
+    call: Call
+    tensors: Mapping[str, torch.Tensor]
+
+
+class Unwritable(Exception):
+    """A torch call that no call of the vendor's says."""
+
+
+def pages(product: str) -> dict[str, Spec]:
+    """Torch operator -> the page of the vendor's operator that does the same; of several, the first
+    that lists the product.
+    """
+    specs = [catalog().by_page[api, product] for api in ADAPTERS if api in catalog().kinds]
+    specs.sort(key=lambda spec: product not in spec.products)
+    known: dict[str, Spec] = {}
+    for spec in specs:
+        for name in torch_names(spec.op):
+            known.setdefault(name, spec)
+    return known
+
+
+def torch_names(op: str) -> Iterator[str]:
+    """The torch operators that bear the name of a vendor's operator.
+
+    >>> list(torch_names("softmax_backward")), list(torch_names("fast_gelu_backward"))
+    (['_softmax_backward_data'], [])
+    """
+    op = re.sub(r"_v\d+$", "", op)
+    names = (f"{head}{op}{tail}" for head in ("", "_", "native_") for tail in ("", "_data"))
+    return (name for name in names if hasattr(torch.ops.aten, name))
+
+
+def captured(
+    spec: Spec,
+    product: str,
+    schema: torch.FunctionSchema,
+    args: Sequence[object],
+    named: Arguments,
+    results: object,
+) -> Captured:
+    """The call of a page's operator that a torch call is, with what that returned.
+
+    Raises Unwritable where it has no such call, and CallFault where an argument is beyond what a
+    call may hold.
+    """
+    bound = _bound(schema, args, named)
+    outputs = iter(results if isinstance(results, tuple) else (results,))
+    arguments: dict[str, Any] = {}
+    tensors: dict[str, torch.Tensor] = {}
+    for parameter in spec.parameters.values():
+        kind = KINDS[parameter.kind]
+        value = next(outputs, None) if kind.written else _value(parameter, bound)
+        if isinstance(value, torch.Tensor):
+            arguments[parameter.name] = plain(_desc(value, spec, parameter))
+            if not kind.written:
+                tensors[parameter.name] = value
+        elif kind.family == "tensor" and value is not None:
+            raise Unwritable(f"{parameter.name} is no tensor")
+        elif kind.family == "typed" and value is not None:  # torch has numbers without a dtype
+            gradient = arguments[next(iter(arguments))]
+            if gradient is None:
+                raise Unwritable("its gradient is no tensor, which would say the dtype of a number")
+            arguments[parameter.name] = {"value": value, "dtype": gradient["dtype"]}
+        else:
+            arguments[parameter.name] = list(value) if kind.family == "array" and value else value
+    _complete(arguments, spec)
+    return Captured(make_call(spec.api, product, arguments, catalog().kinds), tensors)
+
+
+def _bound(schema: torch.FunctionSchema, args: Sequence[object], named: Arguments) -> Arguments:
+    """Arguments of a torch call by name, without case and underscores."""
+    given = dict(zip((argument.name for argument in schema.arguments), args, strict=False))
+    return {
+        _plain_name(argument.name): {**given, **named}.get(argument.name, argument.default_value)
+        for argument in schema.arguments
+    }
+
+
+def _plain_name(name: str) -> str:
+    return name.replace("_", "").lower().removesuffix("optional")
+
+
+def _value(parameter: Parameter, bound: Arguments) -> Any:
+    """What torch gives a parameter; nothing, or 0, where torch has none. A number below 0 is for an
+    unsigned parameter what C++ makes of it.
+    """
+    name = _plain_name(parameter.name)
+    value = bound.get(name, bound.get(OTHERWISE.get(name, "")))
+    if value is None and not parameter.is_pointer:
+        return KINDS[parameter.kind].element.blank.item()
+    if parameter.kind == "uint64" and isinstance(value, int):
+        return value % 2**64
+    return [] if value is None and parameter.is_array else value
+
+
+def _complete(arguments: dict[str, Any], spec: Spec) -> None:
+    """Say what torch leaves out: as many elements of a bias as the gradient has channels, and
+    outputs that are not asked for as large as the inputs whose gradients they are.
+    """
+    gradient = arguments[next(iter(arguments))]
+    if arguments.get("biasSizes") in ([], [0]):
+        arguments["biasSizes"] = gradient["shape"][1:2]
+    for output in spec.outputs:
+        if arguments[output.name] is None and (of := _like(output.name, arguments)):
+            arguments[output.name] = {key: of[key] for key in ("shape", "dtype", "format")}
+
+
+def _like(output: str, arguments: Arguments) -> Arguments | None:
+    """The input whose gradient an output is; of a bias its extents."""
+    if output == "gradBias":
+        gradient = arguments[next(iter(arguments))]
+        return {
+            "shape": arguments.get("biasSizes", gradient["shape"][1:2]),
+            "dtype": (arguments["weight"] or gradient)["dtype"],
+            "format": "ND",
+        }
+    source = output.removeprefix("grad").removesuffix("Out")
+    names = (source[:1].lower() + source[1:], f"{source.lower()}Optional", "self")
+    return next((arguments[name] for name in names if arguments.get(name)), None)
+
+
+def _desc(tensor: torch.Tensor, spec: Spec, parameter: Parameter) -> TensorDesc:
+    """A tensor as it lies in memory; where torch has whole numbers of a size that the page does not
+    admit, those of the page.
+    """
+    if tensor.layout is not torch.strided or tensor.dtype not in DTYPES:
+        raise Unwritable(f"opgen holds no data of {tensor.dtype}, {tensor.layout}")
+    dtype, admitted = DTYPES[tensor.dtype], _words(spec, parameter, "dtype")
+    if dtype in WHOLE and dtype not in admitted:
+        dtype = next((word for word in WHOLE if word in admitted), dtype)
+    usual, formats = USUAL.get(tensor.dim(), "ND"), _words(spec, parameter, "format")
+    desc = TensorDesc(tuple(tensor.shape), dtype, usual if usual in formats else "ND")
+    held = tensor.untyped_storage().nbytes() // tensor.element_size()
+    if tensor.is_contiguous() and held == tensor.numel():
+        return desc
+    return TensorDesc(
+        desc.shape, dtype, desc.format, tensor.stride(), int(tensor.storage_offset()), (held,)
+    )
+
+
+def _words(spec: Spec, parameter: Parameter, what: str) -> list[str]:
+    """The words of a page's rule about the dtype or the format of a parameter."""
+    rule = spec.rule.get(f"{parameter.name}.{what}")
+    text = rule.text.partition(" when ")[0] if rule else ""
+    return re.findall(r"[A-Z][A-Z0-9_]+", text)

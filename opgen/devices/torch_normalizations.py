@@ -1,0 +1,103 @@
+"""The torch operators behind the vendor's normalisations, and a softmax with a mask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, Unable, given
+
+aten = torch.ops.aten
+
+
+def group_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten.native_group_norm_backward``, which wants (N, C, HxW), (N, group) and (C,), and no
+    null pointer where it computes the gradient of gamma. A gamma of ones gives the same.
+    """
+    batch, channels, extent, group = (args[name] for name in ("N", "C", "HxW", "group"))
+    shapes = {
+        "gradOut": (batch, channels, extent),
+        "input": (batch, channels, extent),
+        "mean": (batch, group),
+        "rstd": (batch, group),
+        "gamma": (channels,),
+    }
+    if tensors["gamma"] is None and (source := tensors["input"]) is not None:
+        tensors = {**tensors, "gamma": source.new_ones(channels)}
+    shaped = (
+        None if (tensor := tensors[name]) is None else tensor.reshape(shape).contiguous()
+        for name, shape in shapes.items()
+    )
+    names = ("gradInput", "gradGammaOut", "gradBetaOut")
+    mask = [name in wanted for name in names]
+    gradients = aten.native_group_norm_backward(*shaped, batch, channels, extent, group, mask)
+    return dict(zip(names, gradients, strict=True))
+
+
+def layer_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten.native_layer_norm_backward``, in the dtype of the statistics."""
+    order = ("gradOut", "input", "mean", "rstd", "weightOptional", "biasOptional")
+    grad, source, mean, rstd, weight, bias = given(tensors, *order)
+    assert mean is not None
+    names = ("gradInputOut", "gradWeightOut", "gradBiasOut")
+    axes, mask = list(args["normalizedShape"]), [name in wanted for name in names]
+    ones = torch.ones(axes, dtype=mean.dtype) if weight is None else weight
+    zeros = torch.zeros_like(ones) if bias is None else bias
+    gradients = aten.native_layer_norm_backward(grad, source, axes, mean, rstd, ones, zeros, mask)
+    return dict(zip(names, gradients, strict=True))
+
+
+def batch_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten.native_batch_norm_backward``, which wants channels behind samples."""
+    last = args["input"]["format"] in ("NHWC", "NDHWC")
+    grad, source = (
+        tensor.movedim(-1, 1).contiguous() if last and tensor is not None else tensor
+        for tensor in given(tensors, "gradOut", "input")
+    )
+    if source is not None and not source.numel():
+        raise Unable("torch divides by the number of elements")
+    order = ("weight", "runningMean", "runningVar", "saveMean", "saveInvstd")
+    names = ("gradInput", "gradWeight", "gradBias")
+    gradients: list[torch.Tensor] = aten.native_batch_norm_backward(
+        grad,
+        source,
+        *given(tensors, *order),
+        args["training"],
+        args["eps"],
+        [name in wanted for name in names],
+    )
+    outputs: dict[str, torch.Tensor | None] = dict(zip(names, gradients, strict=True))
+    inner = outputs["gradInput"]
+    return {**outputs, "gradInput": inner.movedim(1, -1) if last and inner is not None else inner}
+
+
+def rms_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """By the formula of the page; torch's own operator takes no rstd."""
+    grad, source, rstd, weight = given(tensors, "dy", "x", "rstd", "gamma")
+    assert grad is not None and source is not None and rstd is not None and weight is not None
+    inner = tuple(range(-weight.dim(), 0))
+    normal = source * rstd.reshape(*rstd.shape, *(1,) * weight.dim())
+    mean = (grad * weight * normal).mean(inner, keepdim=True)
+    factor = rstd.reshape(*rstd.shape, *(1,) * weight.dim())
+    sums = (grad * normal).sum(tuple(range(rstd.dim())))
+    return {"dxOut": (grad * weight - normal * mean) * factor, "dgammaOut": sums}
+
+
+def masked_softmax(
+    tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
+) -> TensorsByName:
+    """``aten._softmax_backward_data``, scaled and masked."""
+    (grad, result), mask = given(tensors, "gradOutput", "y"), tensors["mask"]
+    assert grad is not None and result is not None and mask is not None
+    gradient = aten._softmax_backward_data(grad, result, -1, grad.dtype) * args["scale"]
+    return {"out": gradient.masked_fill(mask.bool(), 0)}
+
+
+NORMALIZATIONS: Mapping[str, Adapter] = {
+    "aclnnBatchNormBackward": batch_norm,
+    "aclnnGroupNormBackward": group_norm,
+    "aclnnLayerNormBackward": layer_norm,
+    "aclnnRmsNormGrad": rms_norm,
+    "aclnnScaledMaskedSoftmaxBackward": masked_softmax,
+}
