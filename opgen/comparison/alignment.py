@@ -9,19 +9,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from opgen.bundle.format.dtypes import ROLES, BundleError, words_of
-from opgen.bundle.format.schema import NO_STATUS
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
 from opgen.model import Code
 from opgen.numerics.arrays import Array
 
-GOLDEN, BOUND, OUTPUT = ROLES["golden"], ROLES["bound"], ROLES["output"]
+GOLDEN, BOUND, OUTPUT, PLACES, SUMS = (
+    ROLES[role] for role in ("golden", "bound", "output", "places", "sums")
+)
 
 
 @dataclass
 class GoldenRows:
-    """Every golden of a bundle, a row each: its case, its name, and where it, its bound and its
-    descriptor stand in ``/tensors``.
+    """Every golden of a bundle, a row each: its case, its name, and where it, its bound, its
+    descriptor, the places of its elements and the sums over all stand in ``/tensors``; of the
+    last two -1 where it has all elements.
     """
 
     case: Array
@@ -29,6 +31,8 @@ class GoldenRows:
     golden: Array
     bound: Array
     described: Array
+    places: Array
+    sums: Array
 
     def __len__(self) -> int:
         return len(self.case)
@@ -51,20 +55,9 @@ class AlignedResults:
     forms: dict[int, str] = field(default_factory=dict)
     masked: dict[int, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        table = self.file.tables["results"]
-        self._statuses = {
-            run: list(zip(table[column].tolist(), table[f"{column}_word"].tolist(), strict=True))
-            for run, column in ((False, "status"), (True, "run_status"))
-        }
-
     def status(self, case: int, run: bool = False) -> Code | None:
         """The status of the first phase, or of the run; None where nobody recorded one."""
-        number, word = self._statuses[run][self.row[case]]
-        if word == 0:
-            return int(number)
-        text = self.file.strings[word]
-        return None if text == NO_STATUS else text
+        return self.file.status(int(self.row[case]), run)
 
     def error(self, case: int) -> str:
         """What the backend said about the case."""
@@ -103,12 +96,17 @@ def goldens_of(bundle: Bundle) -> GoldenRows:
 
     golden = np.flatnonzero((table["role"] == GOLDEN) & has_data)
     bound = np.flatnonzero((table["role"] == BOUND) & has_data)
+    places = np.flatnonzero((table["role"] == PLACES) & has_data)
     return GoldenRows(
         table["case"][golden].astype(np.int64),
         table["name"][golden].astype(np.int64),
         golden,
         beside(bound),
         beside(np.flatnonzero(table["role"] == OUTPUT)),
+        *(
+            np.append(rows, -1)[_positions(key[rows], key[golden])[0]]
+            for rows in (places, np.flatnonzero((table["role"] == SUMS) & has_data))
+        ),
     )
 
 
@@ -194,21 +192,16 @@ def _outputs(
     for i in np.flatnonzero(there & (given["dtype"] != expected["dtype"])).tolist():
         dtype = words.get(int(given["dtype"][i]), "?")
         forms[i] = f"has dtype {dtype}, not {words[int(expected['dtype'][i])]}"
-    pairs, pair = np.unique(
-        np.stack([given["shape"], expected["shape"]]).astype(np.int64), axis=1, return_inverse=True
-    )
-    shapes = [(_shape(file, a), bundle.sequence(b) or ()) for a, b in pairs.T.tolist()]
+    numbers_of_shapes = np.stack([given["shape"], expected["shape"]]).astype(np.int64)
+    pairs, pair = np.unique(numbers_of_shapes, axis=1, return_inverse=True)
+    shapes = [(file.sequence(a) or (), bundle.sequence(b) or ()) for a, b in pairs.T.tolist()]
     unlike = there & np.array([a != b for a, b in shapes], dtype=bool)[pair.reshape(-1)]
     for i in np.flatnonzero(unlike).tolist():
-        returned, wanted = shapes[int(pair.reshape(-1)[i])]
-        forms[i] = f"has shape {list(returned)}, not {list(wanted)}"
+        returned, wanted = map(list, shapes[int(pair.reshape(-1)[i])])
+        forms[i] = f"has shape {returned}, not {wanted}"
     elements = bundle.tables["tensors"]["elements"][goldens.golden]
-    for i in np.flatnonzero(there & ~unlike & (given["elements"] != elements)).tolist():
+    other = (given["elements"] != elements) & (goldens.places < 0)
+    for i in np.flatnonzero(there & ~unlike & other).tolist():
         count = int(given["elements"][i])
         forms[i] = f"has {count} elements, which are too few or too many for its shape"
     return output, forms
-
-
-def _shape(file: ResultsFile, number: int) -> tuple[int, ...]:
-    start, length = file.tables["lists"][number].tolist()
-    return tuple(file.tables["integers"][start : start + length].tolist())

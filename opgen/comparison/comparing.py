@@ -4,15 +4,15 @@ outputs measured.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from opgen.bundle.read.reader import Bundle
-from opgen.comparison import metrics, unwritten
+from opgen.calls.factorize import by_key
+from opgen.comparison import metrics, signed_sums, unwritten
 from opgen.comparison.alignment import AlignedResults, GoldenRows
 from opgen.comparison.first_phase import StatusVerdict, status_verdict
 from opgen.comparison.measuring import Precisions, measured, precisions
@@ -39,10 +39,7 @@ class Comparison:
     @cached_property
     def of_case(self) -> dict[int, list[int]]:
         """Row of a case -> its goldens."""
-        goldens: dict[int, list[int]] = defaultdict(list)
-        for i, case in enumerate(self.goldens.case.tolist()):
-            goldens[case].append(i)
-        return dict(goldens)
+        return by_key((case, i) for i, case in enumerate(self.goldens.case.tolist()))
 
     @cached_property
     def statuses(self) -> dict[int, StatusVerdict]:
@@ -93,6 +90,11 @@ class Comparison:
         return met
 
     @cached_property
+    def wrong_sums(self) -> Mapping[int, str]:
+        """Golden -> what the sums over its output say of an element that was not looked at."""
+        return signed_sums.wrong(self.bundle, self.goldens, self.answers, self.asked)
+
+    @cached_property
     def unwritten(self) -> Array:
         """(goldens,) how many elements were never written, None where that is not known."""
         return unwritten.column(self.answers, len(self.goldens), self.asked)
@@ -103,6 +105,14 @@ class Comparison:
         differs = sum(map(self._differs, self.repeats), np.zeros(len(self.goldens), np.int64))
         more = {"differs": differs, "unwritten": self.unwritten}
         return metrics.plain(self.table, self.met, more, self.asked)
+
+    def is_whole(self, row: int) -> bool:
+        """Whether every output of a case is there, and in its form, and all elements have
+        goldens.
+        """
+        goldens = self.of_case[row] if row in self.compared else []
+        sampled = (self.goldens.places[goldens] >= 0).any()
+        return bool(goldens) and not sampled and self.metrics.keys() >= set(goldens)
 
     def name(self, i: int) -> str:
         """The parameter that an output is."""

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isinf
 from typing import Any
 
-from opgen.comparison.statuses import BAD, KNOWN, LENIENT, STRICT, VERDICTS
+from opgen.comparison.statuses import (
+    BAD,
+    KNOWN,
+    LENIENT,
+    PASSED,
+    STRICT,
+    UNJUDGED,
+    UNPROVED,
+    VERDICTS,
+)
 from opgen.model import Verdict
 
 NAMED = 3
@@ -69,6 +78,26 @@ def proves(verdict: Verdict) -> bool:
     return verdict.verdict == KNOWN or bool(verdict.metrics.get("evidence"))
 
 
+def judged(verdict: Verdict) -> bool | None:
+    """Whether the outputs of a case were compared, or it is a known deviation; None where it has no
+    data, or was rightly refused.
+    """
+    outputs = bool(verdict.metrics.get("outputs"))
+    if not verdict.metrics.get("dtype") or (verdict.verdict == PASSED and not outputs):
+        return None
+    return verdict.verdict == KNOWN or outputs
+
+
+def why_unproved(proved: Iterable[bool], numbers: Iterable[bool | None]) -> str:
+    """Why some cases are not green though none is bad, from what each proves and whether its
+    numbers were judged; empty where they are.
+    """
+    if not any(proved):
+        return UNPROVED
+    told = set(numbers)
+    return UNJUDGED if False in told and True not in told else ""
+
+
 def largest_ratio(verdict: Verdict) -> float | None:
     """The largest error / bound of a case's outputs; None where none was compared."""
     outputs = verdict.metrics.get("outputs", {})
@@ -112,12 +141,14 @@ def _group(kind: str, cause: str, group: Sequence[Verdict]) -> Group:
 
 @dataclass
 class DiffReport:
-    """Verdicts in the order of the bundle; iterate over it, or ask for one by its case's id.
+    """The verdicts on a device, in the order of the bundle. Iterate over them, or ask for one by
+    the id of its case.
 
-    ``criteria``: criterion -> (outputs that meet it, outputs that it was asked of).
-    ``distribution``: dtype -> counts of elements by error / bound. ``waived``: case -> reason.
-    ``origin`` says which files and device this is about. ``allow_empty``: a report without cases is
-    green all the same.
+    * ``criteria``: criterion -> (outputs that meet it, outputs that were measured by it)
+    * ``distribution``: dtype -> numbers of elements by error / bound
+    * ``waived``: case -> reason
+    * ``origin``: the files and the device that the report is about
+    * ``allow_empty``: whether a report without cases is green
 
     >>> report = DiffReport([Verdict("a", "passed"), Verdict("b", "failed", "status 0")])
     >>> report["b"].detail, report.totals, len(report.bad())
@@ -164,15 +195,19 @@ class DiffReport:
         return {name: counts[name] for name in VERDICTS if counts[name]}
 
     @property
-    def proved(self) -> bool:
-        """Whether a case proves something; waivers are no evidence."""
-        return any(map(proves, self.verdicts)) or (self.allow_empty and not self.verdicts)
+    def unproved(self) -> str:
+        """Why nothing is proved, by statuses or by numbers; empty where something is. Waivers are
+        no evidence.
+        """
+        if self.allow_empty and not self.verdicts:
+            return ""
+        return why_unproved(map(proves, self.verdicts), map(judged, self.verdicts))
 
     def green(self, strict: bool = False) -> bool:
         """The one rule by which every form of a report is green: nothing is bad, and something is
         proved.
         """
-        return self.proved and not self.bad(strict)
+        return not (self.unproved or self.bad(strict))
 
     def bad(self, strict: bool = False) -> list[Verdict]:
         """The verdicts that make a comparison fail: those that nobody has waived."""

@@ -1,5 +1,5 @@
 """Which elements of an output are right: the definition by which outputs are judged, explained and
-held against errata.
+compared with errata.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Errors(NamedTuple):
 
 
 def errors(device: Array, golden: Array, bound: Array) -> Errors:
-    """The errors of elements, in float64; of complex ones those of the worse part.
+    """The errors of elements of any dtypes, in float64; of complex ones those of the worse part.
 
     A value equals its golden if both are the same number, the same infinity, or both NaN; otherwise
     the error is Inf wherever one of them is not finite. An infinite bound admits everything.
@@ -35,7 +35,10 @@ def errors(device: Array, golden: Array, bound: Array) -> Errors:
             errors(device.imag, golden.imag, bound.imag),
         ]
         return Errors(*map(np.maximum, *parts))
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # a NaN may be a signalling one
+        device, golden, bound = (
+            np.asarray(values, dtype=np.float64) for values in (device, golden, bound)
+        )
         same = (device == golden) | (np.isnan(device) & np.isnan(golden))
         error = np.where(
             same,

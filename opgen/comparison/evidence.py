@@ -7,11 +7,13 @@ from opgen.numerics.bounds import CONCLUSIVE
 
 
 def why_inconclusive(given: Comparison, row: int) -> str:
-    """What makes the numbers of a case prove nothing; empty where they prove something, or where
-    there are none.
+    """Why a pass of a case proves nothing, by its suite or by its numbers; empty where it proves
+    something.
     """
-    if row not in given.compared:
-        return ""
+    bundle = given.bundle
+    why: str = bundle.strings[bundle.tables["cases"]["inconclusive"][row]]
+    if why or row not in given.compared:
+        return why
     table = given.table
     some = [i for i in given.of_case[row] if table["elements"][i]]
     if not (table["nonzero"][some].any() or (given.unwritten[some] == 0).all()):

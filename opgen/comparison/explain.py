@@ -25,7 +25,8 @@ _NAMES = {dtype.numpy: name for name, dtype in DTYPES.items()}
 @dataclass(frozen=True)
 class ComparedOutput:
     """One output in its shape: what the device returned, what was expected, the bound. ``form``:
-    the shape that ``axes`` name.
+    the shape that ``axes`` name. Where only elements at flat ``places`` are known, all are 1-D, and
+    ``whole`` is the shape of the output.
     """
 
     name: str
@@ -35,6 +36,8 @@ class ComparedOutput:
     form: tuple[int, ...]
     axes: tuple[str, ...]
     dtype: str
+    places: Array | None = None
+    whole: tuple[int, ...] = ()
 
     @cached_property
     def errors(self) -> Errors:
@@ -46,6 +49,10 @@ def compared(case: CaseView, name: str, device: Array) -> ComparedOutput:
     """Lay one flat output of a device beside its golden."""
     golden, bound = case.golden[name], case.bound[name]
     wide = np.complex128 if np.iscomplexobj(golden) else np.float64
+    form, axes = form_of(case, name)
+    places = case.places.get(name)
+    if places is not None:
+        device, form, axes = device[places], golden.shape, ("sample",)
     with np.errstate(invalid="ignore"):  # a NaN may be a signalling one
         values = device.reshape(golden.shape).astype(wide)
     return ComparedOutput(
@@ -53,8 +60,11 @@ def compared(case: CaseView, name: str, device: Array) -> ComparedOutput:
         values,
         golden.astype(wide),
         bound.astype(wide),
-        *form_of(case, name),
+        form,
+        axes,
         _NAMES[device.dtype],
+        places,
+        tuple(case.plain_args[name]["shape"]),
     )
 
 
@@ -65,7 +75,7 @@ def form_of(case: CaseView, name: str) -> tuple[tuple[int, ...], tuple[str, ...]
     the shape is free and N, C and HxW say what it stands for, that is its shape; channels are split
     into groups where there are any.
     """
-    args = case.call["args"]
+    args = case.plain_args
     shape = tuple(args[name]["shape"])
     letters = _letters(case, name, shape)
     if not letters:
@@ -93,7 +103,7 @@ def _letters(case: CaseView, name: str, shape: tuple[int, ...]) -> tuple[str | i
     """The letters of an input's axes, whose gradient an output may be; none where it is of no
     input's shape.
     """
-    spec, args = catalog().by_page.get((case.op, case.product)), case.call["args"]
+    spec, args = catalog().by_page.get((case.op, case.product)), case.plain_args
     alike = [
         parameter
         for parameter in (spec.parameters.values() if spec is not None else ())
@@ -112,7 +122,7 @@ def _letters(case: CaseView, name: str, shape: tuple[int, ...]) -> tuple[str | i
             parameter.name.startswith("grad"),
         ),
     )
-    return best.shapes[len(shape)]
+    return best.letters(len(shape), args[best.name]["format"])
 
 
 def _free(
@@ -144,11 +154,14 @@ def sentence(output: ComparedOutput, like: str) -> str:
     where = describe(wrong.reshape(output.form), output.axes)
     flat = int(np.argmax(np.where(np.isnan(ratio), np.inf, ratio)))
     worst = tuple(int(i) for i in np.unravel_index(flat, ratio.shape)) if ratio.ndim else ()
+    at = worst
+    if output.places is not None:
+        at = tuple(int(i) for i in np.unravel_index(output.places[flat], output.whole))
     got, expected = told_apart(output.device[worst], output.golden[worst])
     bound = output.bound[worst]
     text = f"{output.name}: {int(wrong.sum())} of {wrong.size} elements beyond the bound"
     text += f", {where}" if where else ""
-    text += f"; worst at {list(worst)}: {got}, expected {expected}"
+    text += f"; worst at {list(at)}: {got}, expected {expected}"
     text += f" ± {max(float(np.real(bound)), float(np.imag(bound))):.3g}"
     if np.isfinite(ratio[worst]) and ratio[worst] >= 1:
         text += f" ({ratio[worst]:.3g} × bound)"

@@ -41,12 +41,16 @@ class StatusVerdict:
 
 
 def admissible(bundle: Bundle, row: int) -> Admissible:
-    """What page and library admit of one case."""
-    page, library, bucket = bundle.tables["cases"][["codes", "library_codes", "bucket"]][row].item()
+    """What page and library admit of one case. What was observed of a library and accepted by
+    nobody excuses no device.
+    """
+    columns = ["codes", "library_codes", "bucket", "library_basis"]
+    page, library, bucket, basis = bundle.tables["cases"][columns][row].item()
+    known = library and bundle.words["cases.library_basis"][basis] != "observed"
     return Admissible(
         bundle.codes(page),
         bundle.words["cases.bucket"][bucket],
-        bundle.codes(library) if library else None,
+        bundle.codes(library) if known else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Outputs of a device measured against their goldens: read once, laid one behind the other by
+"""Outputs of a device measured against their goldens: read once, laid one after the other by
 dtype, reduced in blocks.
 """
 
@@ -17,7 +17,7 @@ from opgen.comparison.metrics import MetricTable, measure
 from opgen.comparison.standards import precision
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
-from opgen.spec.catalog import catalog
+from opgen.spec.catalog import catalog, edition_of
 
 BLOCK = 1 << 17
 """Elements measured at a time: three float64 arrays and their scratch stay in the cache."""
@@ -42,10 +42,10 @@ def precisions(bundle: Bundle, goldens: GoldenRows) -> Precisions:
     dtypes = bundle.tables["tensors"]["dtype"][goldens.described]
     columns = (dtypes, cases["op"], cases["product"], cases["compute"], goldens.name)
     kinds, kind = np.unique(np.stack(columns).astype(np.int64), axis=1, return_inverse=True)
-    names = []
+    names, known = [], catalog(edition_of(bundle.header))
     for dtype, op, product, compute, name in kinds.T.tolist():
         page = bundle.words["cases.op"][op], bundle.words["cases.product"][product]
-        spec = catalog().by_page.get(page)
+        spec = known.by_page.get(page)
         exact = spec is not None and bundle.names[name] in spec.exact
         names.append(precision(words[dtype], "" if exact else bundle.strings[compute]))
     return Precisions(
@@ -76,7 +76,7 @@ def measured(
     for (dtype, coarser), kind in groupby(rows, key=lambda row: row[:2]):
         pieces = _Block(table, dtype, coarser, block)
         for *_, i in kind:
-            device = answers.tensor(i)
+            device = looked_at(bundle, goldens, i, answers.tensor(i))
             golden, bound = golden_of(bundle, goldens, i)
             pieces.take(i, flat(device), flat(golden), flat(bound))
         pieces.flush()
@@ -93,6 +93,18 @@ def golden_of(bundle: Bundle, goldens: GoldenRows, i: int) -> tuple[Array, Array
         case = bundle.ids[goldens.case[i]]
         raise BundleError(f"{bundle.path}: damaged: {case}: golden and bound differ in length")
     return golden, bound
+
+
+def looked_at(bundle: Bundle, goldens: GoldenRows, i: int, device: Array) -> Array:
+    """The elements of an output, 1-D, that its golden has."""
+    if goldens.places[i] < 0:
+        return device
+    row = TensorRow._make(bundle.tables["tensors"][goldens.places[i]].item())
+    places = bundle.tensor(row)
+    if len(places) and not 0 <= places.min() <= places.max() < len(device):
+        case = bundle.ids[goldens.case[i]]
+        raise BundleError(f"{bundle.path}: damaged: {case}: a golden has places beyond its output")
+    return np.asarray(device[places])
 
 
 class _Block:

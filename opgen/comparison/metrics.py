@@ -1,7 +1,7 @@
 """Errors of many outputs at once: flat arrays with a segment per output, reduced segment by
 segment.
 
-Shapes do not matter here, so outputs of all cases that share a dtype lie one behind the other in
+Shapes do not matter here, so outputs of all cases that share a dtype lie one after the other in
 one long array, and no step of Python is taken per case. Complex values are twice as many real ones.
 Large outputs come in several pieces.
 """

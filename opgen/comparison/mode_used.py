@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from opgen.comparison.calls_by_page import calls_by_page
 from opgen.comparison.comparing import Comparison
-from opgen.comparison.deviations import by_page, inputs_of
-from opgen.golden import kernel
+from opgen.comparison.recomputation import recomputation
 from opgen.numerics.arrays import Array
 from opgen.spec.compute_dtype import compute_dtypes
 from opgen.spec.spec import Spec
+from opgen.spec.table_view import TableView
 
 MOST = 200
 """Cases that are looked at, of each page: some show it, and each is computed twice."""
@@ -25,15 +26,14 @@ def mode_notes(given: Comparison) -> Iterator[str]:
     inputs as they are. Those that look alike both ways are not counted.
     """
     counts: dict[tuple[str, str], Counter[bool]] = {}
-    whole = (row for row in given.rows if row in given.compared)
-    rows = [row for row in whole if given.metrics.keys() >= set(given.of_case[row])]
-    for own, judged in by_page(given.bundle, rows):
-        spec = judged.spec
-        modes = compute_dtypes(spec, judged.view, len(own))
+    whole = [row for row in given.rows if given.is_whole(row)]
+    for spec, own, table in calls_by_page(given.bundle, whole):
+        view = TableView(spec, table)
+        modes = compute_dtypes(spec, view, len(own))
         some = np.flatnonzero(modes.optional)[:MOST]
-        for i, names in zip(some.tolist(), judged.view.bindings(some), strict=True):
+        for i, names in zip(some.tolist(), view.bindings(some), strict=True):
             dtype = str(modes.dtype[i])
-            rounded = _rounded(given, own[i], spec, names, dtype)
+            rounded = _rounded(given, int(own[i]), spec, names, dtype)
             if rounded is not None:
                 counts.setdefault((spec.api, dtype), Counter())[rounded] += 1
     for (api, dtype), count in counts.items():
@@ -45,17 +45,13 @@ def _rounded(
     given: Comparison, row: int, spec: Spec, names: Mapping[str, int], dtype: str
 ) -> bool | None:
     """Whether the outputs of a case are those of rounded inputs; None where they may be either."""
-    case, wanted = given.bundle[row], [given.name(i) for i in given.of_case[row]]
+    ways = [recomputation(given.bundle[row], spec, names, compute) for compute in ("", dtype)]
+    outputs = {given.name(i): given.answers.tensor(i) for i in given.of_case[row]}
     with np.errstate(all="ignore"):
-        golden, other = (
-            kernel(spec.op).golden(inputs_of(case, spec, compute), names, wanted)
-            for compute in ("", dtype)
-        )
-        apart = [0.0, 0.0]
-        for i in given.of_case[row]:
-            name, device = given.name(i), given.answers.tensor(i)
-            for side, values in enumerate((golden[name][0], other[name][0])):
-                apart[side] = max(apart[side], _distance(device, values))
+        apart = [
+            max(_distance(device, made.golden(name)) for name, device in outputs.items())
+            for made in ways
+        ]
     near, far = sorted(apart)
     return apart[1] < apart[0] if near * CLEARLY < far else None
 

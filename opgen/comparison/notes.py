@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from math import prod
 
-from opgen.comparison import unwritten
+import numpy as np
+
+from opgen.comparison import signed_sums, unwritten
 from opgen.comparison.alignment import AlignedResults
 from opgen.comparison.comparing import Comparison
 from opgen.comparison.mode_used import mode_notes
@@ -69,6 +72,21 @@ def _of_elements(given: Comparison) -> Iterator[str]:
     """What was not looked at, or admits what it should not."""
     if note := unwritten.note(given.unwritten[given.asked].tolist()):
         yield note
+    sampled = given.asked[given.goldens.places[given.asked] >= 0]
+    if len(sampled):
+        tensors = given.bundle.tables["tensors"]
+        described = tensors["shape"][given.goldens.described[sampled]].tolist()
+        whole = sum(prod(given.bundle.sequence(shape) or ()) for shape in described)
+        seen = int(tensors["elements"][given.goldens.golden[sampled]].sum())
+        yield f"of {len(sampled)} outputs, {seen} of {whole} elements were looked at"
+        bounds = [signed_sums.expected(given.bundle, given.goldens, i)[1] for i in sampled.tolist()]
+        least = np.array([bound.min(initial=np.inf) for bound in bounds])
+        rest = 2 * least[(least > 0) & np.isfinite(least)]
+        told = f"signed sums show any single wrong element in {int((least == 0).sum())} of them"
+        if len(rest):
+            told += f", and in {len(rest)} one that is wrong by more than {rest.min():.3g}"
+            told += f" to {rest.max():.3g}"
+        yield told
     elements, unbounded, nan = (
         int(given.table[name][given.asked].sum())
         for name in ("elements", "unbounded", "nan_for_inf")

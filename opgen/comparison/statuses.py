@@ -17,6 +17,8 @@ STRICT = BAD | {LENIENT, KNOWN, UNUSUAL}
 UNPROVED = "nothing proved: no case passed on evidence"
 """What a comparison says that must not be green. Evidence is a judged element, or a status that a
 wrong device would have failed."""
+UNJUDGED = "nothing proved about numbers: no case that has data was judged"
+"""What it says where statuses are evidence, but no output was compared with the goldens."""
 ENDED = frozenset({CRASH, TIMEOUT})
 """Status words that say how the host process ended; any other word is a fault that the backend
 names."""

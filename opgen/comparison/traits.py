@@ -15,14 +15,14 @@ from math import exp, lgamma
 import numpy as np
 
 from opgen.bundle.read.reader import Bundle
-from opgen.calls.gc_pause import gc_paused
-from opgen.calls.table import ArrayColumn, CallTable, ScalarColumn, TensorColumn, from_calls
+from opgen.calls.columns import ArrayColumn, ScalarColumn, TensorColumn, TypedColumn
+from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
+from opgen.comparison.calls_by_page import calls_by_page
 from opgen.comparison.diff_report import SharedTrait
 from opgen.comparison.statuses import BAD, LENIENT, MISSING, PASSED
 from opgen.model import Verdict
 from opgen.numerics.arrays import Array
-from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 
@@ -74,9 +74,10 @@ def shared_traits(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[Share
 
 
 def _of_kind(bundle: Bundle, what: str, bad: list[int], good: list[int]) -> Iterator[SharedTrait]:
-    failed = np.arange(len(bad) + len(good)) < len(bad)
+    rows = np.array(sorted([*bad, *good]))
+    failed = np.isin(rows, bad)
     nearly_all = len(bad) > MOSTLY * len(good)
-    best = [] if nearly_all else ranked(*facts(bundle, [*bad, *good]), failed)
+    best = [] if nearly_all else ranked(*facts(bundle, rows), failed)
     for text, having in best or [("", np.ones_like(failed))]:
         failures, passes = int(having[failed].sum()), int(having[~failed].sum())
         yield SharedTrait(what, text, failures, len(bad), passes, len(good))
@@ -143,17 +144,11 @@ Facts = Iterator[tuple[str, Array]]
 """Facts of some cases: a name, and (rows,) bool."""
 
 
-def facts(bundle: Bundle, rows: Sequence[int]) -> tuple[list[str], Array]:
-    """Facts of some cases of one operator: names, and (facts, rows) bool."""
-    columns = dict(_of_cases(bundle, bundle.tables["cases"][list(rows)]))
-    pages: dict[str, tuple[Spec, list[int]]] = {}
-    for i, row in enumerate(rows):
-        spec = catalog().by_page.get((bundle[row].op, bundle[row].product))
-        if spec is not None:
-            pages.setdefault(spec.name, (spec, []))[1].append(i)
-    for spec, places in pages.values():
-        with gc_paused():
-            table = from_calls(spec.api, spec.kinds, [bundle[rows[i]].asked for i in places])
+def facts(bundle: Bundle, rows: Array) -> tuple[list[str], Array]:
+    """Facts of some cases of one operator, ascending ``rows``: names, and (facts, rows) bool."""
+    columns = dict(_of_cases(bundle, bundle.tables["cases"][rows]))
+    for spec, own, table in calls_by_page(bundle, rows):
+        places = np.searchsorted(rows, own)
         for name, column in _of_calls(spec, table):
             columns.setdefault(name, np.zeros(len(rows), dtype=bool))[places] = column
     matrix = np.array(list(columns.values()), dtype=bool)
@@ -204,7 +199,15 @@ def _of_calls(spec: Spec, table: CallTable) -> Facts:
             if spec.kinds[name] == "bool_array":
                 for i in range(column.values.shape[1]):
                     yield f"{name}[{i}]", column.values[:, i].astype(bool) & (column.length > i)
+        elif isinstance(column, TypedColumn):
+            there = ~column.null
+            yield f"{name} null", column.null
+            names = np.array(vocabulary().names["dtype"], dtype=object)
+            yield from _words(f"{name} ", names[column.dtype], there)
+            yield from _each_number(name, column.values, there)
         elif isinstance(column, ScalarColumn):
+            if spec.parameters[name].is_pointer:
+                yield f"{name} null", column.null
             yield from _of_scalar(spec, name, column.values)
     view = TableView(spec, table)
     for name in spec.scope.occurrences:
@@ -219,6 +222,8 @@ def _of_scalar(spec: Spec, name: str, values: Array) -> Facts:
     if values.dtype == bool or spec.kinds[name] == "bool":
         yield name, values.astype(bool)
         yield f"not {name}", ~values.astype(bool)
+    elif values.dtype.kind in "fU":
+        yield from _each_number(name, values, np.ones(len(values), dtype=bool))
     elif values.dtype != object:
         enum = spec.parameters[name].enum
         yield from ((f"{name} {word}", values == number) for number, word in enum.items())

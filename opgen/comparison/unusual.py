@@ -12,15 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from opgen.bundle.read.case import CaseView
+from opgen.comparison.calls_by_page import calls_by_page
 from opgen.comparison.comparing import Comparison
-from opgen.comparison.deviations import by_page, inputs_of
 from opgen.comparison.elements import errors
-from opgen.golden import kernel
+from opgen.comparison.recomputation import recomputation
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.likely import FACTOR, RECIPES, likely
 from opgen.numerics.rounding import kept_in
 from opgen.spec.spec import Spec
+from opgen.spec.table_view import TableView
 
 CAUSE = "errors are larger than rounding is likely to make them"
 """What all unusual cases have in common."""
@@ -34,15 +35,16 @@ def unusual(given: Comparison, rows: Sequence[int]) -> Iterator[tuple[int, str]]
     likely.
     """
     asked = given.asked[np.isin(given.goldens.case[given.asked], rows)]
+    asked = asked[given.goldens.places[asked] < 0]
     doubtful = set(asked[_doubtful(given, asked)].tolist())
     some = np.unique(given.goldens.case[list(doubtful)]).tolist()
-    for own, judged in by_page(given.bundle, some):
-        bindings = judged.view.bindings(np.arange(len(own)))
-        for row, names in zip(own, bindings, strict=True):
+    for spec, own, table in calls_by_page(given.bundle, some):
+        bindings = TableView(spec, table).bindings(np.arange(len(own)))
+        for row, names in zip(own.tolist(), bindings, strict=True):
             case, reasons = given.bundle[row], []
             for i in doubtful.intersection(given.of_case[row]):
                 name = given.name(i)
-                times = _times(case, judged.spec, names, name, given.answers.tensor(i))
+                times = _times(case, spec, names, name, given.answers.tensor(i))
                 if times > 1:
                     reasons.append(f"{name}: {times:.3g} × what rounding is likely to give")
             if reasons:
@@ -71,20 +73,13 @@ def _doubtful(given: Comparison, asked: Array) -> Array:
 
 def _times(case: CaseView, spec: Spec, names: Mapping[str, int], name: str, device: Array) -> float:
     """The largest error of an output, divided by what is likely."""
-    dtype, exact, module = case.call["args"][name]["dtype"], name in spec.exact, kernel(spec.op)
-    tensors = inputs_of(case, spec, "" if exact else case.compute)
-    shapes = {key: value.shape[1:] for key, value in tensors.items() if value is not None}
+    dtype, exact = case.plain_args[name]["dtype"], name in spec.exact
+    made = recomputation(case, spec, names, "" if exact else case.compute)
     golden, limit = (
         values[name].astype(DTYPES[dtype].wide) for values in (case.golden, case.bound)
     )
+    through = None if exact else kept_in(case.compute, dtype)
     with np.errstate(all="ignore"):
-        most = likely(
-            limit,
-            golden,
-            module.magnitude(tensors, names, (name,))[name].reshape(golden.shape),
-            module.depth(names, shapes, name),
-            dtype,
-            through=None if exact else kept_in(case.compute, dtype),
-        )
-    found = device.reshape(golden.shape).astype(golden.dtype)
-    return float(errors(found, golden, most).ratio.max(initial=0.0))
+        terms = made.magnitude(name).reshape(golden.shape)
+        most = likely(limit, golden, terms, made.depth(name), dtype, through=through)
+    return float(errors(device.reshape(golden.shape), golden, most).ratio.max(initial=0.0))

@@ -37,4 +37,6 @@ def note(counts: Iterable[int | None]) -> str:
     """What a report says where the runner did not look at some outputs; empty where it did."""
     listed = list(counts)
     unknown = listed.count(None)
-    return f"unwritten elements: not known of {unknown} of {len(listed)} outputs" if unknown else ""
+    if not unknown:
+        return ""
+    return f"unwritten elements: the runner did not look at {unknown} of {len(listed)} outputs"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -12,15 +11,15 @@ from typing import Any, TypeAlias, TypeVar
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
 from opgen.calls.ids import select_ids
-from opgen.comparison import deviations, explain, unusual, unwritten
+from opgen.comparison import explain, unusual, unwritten
 from opgen.comparison.alignment import AlignedResults, align, goldens_of
 from opgen.comparison.comparing import Comparison
+from opgen.comparison.deviations import deviations
 from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.evidence import why_inconclusive
 from opgen.comparison.notes import notes
 from opgen.comparison.statuses import (
     CRASHED,
-    ENDED,
     FAILED,
     INCONCLUSIVE,
     KNOWN,
@@ -52,15 +51,18 @@ def diff(
     errata: Mapping[str, Errata] | None = None,
     most_explained: int = EXPLAINED,
 ) -> DiffReport:
-    """Compare the answers of a device with a bundle.
+    """Judge the answers of a device to a bundle, as ``opgen diff`` does.
 
-    ``against``: another device's results, for the double benchmark. ``again``: results of repeated
-    runs, which should have the same bits. ``truth``: whose status codes count; ``both`` is the
-    page, with what agrees with the library alone as *known deviation*. ``cases``: only these ids or
-    globs. Of ``again`` and ``cases`` one may stand alone. ``errata``: by operator, what numbers a
-    library is known to return; the shipped ones by default. ``most_explained``: outputs that are
-    looked at element by element at most. Raises BundleError for files that are damaged or do not
-    belong together, FileError for a pattern that matches nothing, ValueError for another ``truth``.
+    * ``against``: results of another device, for the double benchmark.
+    * ``again``: results of repeated runs, one or several, to compare bit by bit.
+    * ``truth``: whose statuses count: ``page``, ``library`` or ``both``. With ``both``, the page
+      counts, and an answer that only the library explains is a *known deviation*.
+    * ``cases``: ids or patterns, one or several, to judge only some cases.
+    * ``errata``: operator -> errata; by default those that opgen ships.
+    * ``most_explained``: the largest number of failed outputs that are explained in detail.
+
+    Raises BundleError for files that are damaged or do not belong together, FileError for a pattern
+    that matches nothing, and ValueError for another ``truth``.
     """
     if truth not in TRUTHS:
         raise ValueError(f"truth: {truth!r} is none of {', '.join(TRUTHS)}")
@@ -131,7 +133,7 @@ class _Judge:
             facts["ratio"] = max(ratios, default=0.0)
         detail = status.detail
         if status.verdict == PASSED:
-            if given.answers.status(row) == 0 and (why := self._why_inconclusive(row)):
+            if given.answers.status(row) == 0 and (why := why_inconclusive(given, row)):
                 return Verdict(case, INCONCLUSIVE, why, facts)
             judged = given.table["elements"][goldens] - given.table["unbounded"][goldens]
             facts["evidence"] = status.evidence or bool(judged.any())
@@ -141,12 +143,6 @@ class _Judge:
         if status.verdict in (*STRICT, INCONCLUSIVE):
             facts |= {"causes": [status.cause], "rules": list(status.rules)}
         return Verdict(case, status.verdict, detail, facts)
-
-    def _why_inconclusive(self, row: int) -> str:
-        """Why a pass proves nothing, by the suite or by the numbers."""
-        bundle = self.given.bundle
-        why: str = bundle.strings[bundle.tables["cases"]["inconclusive"][row]]
-        return why or why_inconclusive(self.given, row)
 
     def _fault(self, i: int) -> tuple[str, str] | None:
         """What is wrong with one output, and the part of it that others may share; None where
@@ -159,7 +155,8 @@ class _Judge:
         beyond, elements = (int(given.table[column][i]) for column in ("beyond", "elements"))
         left = unwritten.in_words(given.unwritten[i], elements)
         if not beyond:
-            return (f"{name}: {left}", left) if left else None
+            left = left or given.wrong_sums.get(i, "")
+            return (f"{name}: {left}", left.partition(":")[0]) if left else None
         self.explained += 1
         if self.explained > self.most_explained:
             return f"{name}: {beyond} of {elements} elements beyond the bound", ""
@@ -176,17 +173,8 @@ class _Judge:
         if given.truth == "page":
             return {}
         bad = [row for row, verdict in verdicts.items() if verdict.verdict in (FAILED, CRASHED)]
-        failing = [
-            row
-            for row in bad
-            if row in given.compared and given.metrics.keys() >= set(given.of_case[row])
-        ]
-        ran = [row for row in bad if given.answers.status(row) in (0, *ENDED)]
         known = {}
-        for row, entries, reason in chain(
-            deviations.faulted(given.bundle, ran, self.errata),
-            deviations.explained(given.bundle, failing, self._returned, self.errata),
-        ):
+        for row, entries, reason in deviations(given, bad, self.errata):
             verdict = verdicts[row]
             facts = {**verdict.metrics, "causes": entries}
             known[row] = Verdict(verdict.case, KNOWN, f"{reason} ({verdict.detail})", facts)
@@ -203,12 +191,6 @@ class _Judge:
                 {**verdicts[row].metrics, "causes": [unusual.CAUSE]},
             )
             for row, reason in unusual.unusual(self.given, passed)
-        }
-
-    def _returned(self, row: int) -> dict[str, deviations.Output]:
-        given = self.given
-        return {
-            given.name(i): (given.answers.tensor(i), given.unwritten[i]) for i in given.of_case[row]
         }
 
     def _facts(self, row: int) -> Facts:
@@ -241,6 +223,7 @@ def _origin(given: Comparison) -> dict[str, object]:
     return {
         "bundle": str(given.bundle.path),
         "bundle_digest": given.bundle.digest,
+        "editions": given.bundle.header.get("editions", {}),
         "results": str(file.path),
         "results_digest": file.digest,
         "device": {key: value for key, value in file.header.items() if key not in hidden},

@@ -1,13 +1,15 @@
-"""What a back-test found, as tables of text and as data."""
+"""What a back-test found, as tables and as data."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from rich.console import Console, RenderableType
+
 from opgen.oracle.backtest import KINDS, BacktestReport, Count, JudgedRun
-from opgen.report.terminal import visible
+from opgen.report.layout import Paragraph, TextTable, show
 
 
 def as_data(report: BacktestReport) -> dict[str, object]:
@@ -51,58 +53,89 @@ FEW = 5
 """Disagreements that are listed where nobody asks for all."""
 
 
-def as_text(report: BacktestReport, everything: bool = False) -> str:
+def render(report: BacktestReport, console: Console, everything: bool = False) -> None:
     """For people: agreement by operator, the first disagreements and the first differences without
     an explanation, and a line of totals.
 
     ``everything``: agreement by product, stage of the library and rule, too, and all of the others.
     """
-    lines = [f"release {', '.join(report.releases) or 'none'}"]
+    show(console, *_parts(report, everything))
+
+
+def _parts(report: BacktestReport, everything: bool) -> Iterator[RenderableType]:
+    yield f"release {', '.join(report.releases) or 'none'}"
+    yield from passed_over(report.foreign)
     for firm in (True, False):
-        if counts := report.operators(firm):
-            lines += ["", _heading("firm rows" if firm else "rows that are not firm", 42)]
-        for api, count in sorted(counts.items()):
-            lines.append(_line(api, count))
+        rows = []
+        for api, count in sorted(report.operators(firm).items()):
+            rows.append(_row(api, count))
             if everything:
                 products = _named(report, firm, "product", api)
-                lines += [_line(f"  {name}", count) for _, name, count in products]
+                rows += [_row(f"  {name}", count) for _, name, count in products]
+        yield from _table("firm rows" if firm else "rows that are not firm", rows)
     if everything:
-        lines += _by_stage_and_rule(report)
-    lines += ["", f"disagreements: {len(report.wrong)}", *_listed(report.wrong, everything)]
+        for kind, title in (
+            ("stage", "stages of the library that answered"),
+            ("rule", "broken rules of the page"),
+        ):
+            named = [
+                _row(f"{api} {name}{'' if firm else ' (not firm)'}", count)
+                for firm in (True, False)
+                for api, name, count in _named(report, firm, kind)
+            ]
+            yield from _table(title, named)
+    yield from ("", f"disagreements: {len(report.wrong)}", *_listed(report.wrong, everything))
     entries = sum(report.explained.values())
-    lines.append(
+    yield Paragraph(
         f"page and library differ and no entry says why: {len(report.unexplained)} (entries"
         f" behind the others: {entries})"
     )
-    lines += _listed(report.unexplained, everything)
+    yield from _listed(report.unexplained, everything)
     of_firm = report.operators(True).values()
-    rows, agree, page = (
+    total, agree, page = (
         sum(getattr(count, name) for count in of_firm) for name in ("rows", "library", "page")
     )
-    lines.append(f"of {rows} firm rows the library agrees on {agree}, the page on {page}")
-    return "\n".join(lines) + "\n"
+    yield Paragraph(f"of {total} firm rows the library agrees on {agree}, the page on {page}")
 
 
-def _listed(runs: Sequence[JudgedRun], everything: bool) -> list[str]:
-    """Runs on a line each: the first few, or all."""
+def passed_over(
+    foreign: Mapping[tuple[str, tuple[str, ...], tuple[str, ...]], int],
+) -> Iterator[RenderableType]:
+    """A line on calls of operators without a spec, and one for each operator whose calls have the
+    parameters of another edition.
+    """
+    strange = {op: n for (op, _, own), n in foreign.items() if not own}
+    if strange:
+        calls = sum(strange.values())
+        yield Paragraph(f"passed over: {calls} calls of {len(strange)} operators without a spec")
+    for (op, page, own), n in sorted(foreign.items()):
+        if own:
+            names = f"the page says {', '.join(page)}; " if page else ""
+            yield Paragraph(
+                f"passed over: {n} calls of {op} with the parameters of another edition: {names}the"
+                f" calls say {', '.join(own)}"
+            )
+
+
+def _table(title: str, rows: Sequence[Sequence[object]]) -> Iterator[RenderableType]:
+    """Agreement, if there is any to show, below a blank line."""
+    heads = ("rows", "library", "page", "two codes")
+    if rows:
+        yield from ("", TextTable(title, *heads, rows=rows, right=heads))
+
+
+def _row(name: str, count: Count) -> tuple[object, ...]:
+    page = 100.0 * count.page / count.rows if count.rows else 100.0
+    return name, count.rows, f"{count.percent:.2f} %", f"{page:.2f} %", count.two
+
+
+def _listed(runs: Sequence[JudgedRun], everything: bool) -> Iterator[RenderableType]:
+    """The first few runs, or all."""
     shown = runs if everything else runs[:FEW]
-    more = len(runs) - len(shown)
-    return [*map(_spelled, shown), *([f"  ... and {more} more: --all lists them"] if more else [])]
-
-
-def _by_stage_and_rule(report: BacktestReport) -> list[str]:
-    lines: list[str] = []
-    for kind, title in (
-        ("stage", "stages of the library that answered"),
-        ("rule", "broken rules of the page"),
-    ):
-        lines += ["", _heading(title, 60)]
-        lines += [
-            _line(f"  {api} {name}{'' if firm else ' (not firm)'}", count, 60)
-            for firm in (True, False)
-            for api, name, count in _named(report, firm, kind)
-        ]
-    return lines
+    for run in shown:
+        yield Paragraph(_spelled(run), indent=2)
+    if len(runs) > len(shown):
+        yield Paragraph(f"... and {len(runs) - len(shown)} more: --all lists them", indent=2)
 
 
 def _named(
@@ -116,20 +149,11 @@ def _named(
     )
 
 
-def _heading(title: str, width: int) -> str:
-    return f"{title:<{width}}{'rows':>7}{'library':>9}{'page':>9}{'two codes':>11}"
-
-
-def _line(name: str, count: Count, width: int = 42) -> str:
-    page = 100.0 * count.page / count.rows if count.rows else 100.0
-    return f"{name:<{width}}{count.rows:>7}{count.percent:>8.2f}%{page:>8.2f}%{count.two:>11}"
-
-
 def _spelled(run: JudgedRun) -> str:
     side = " or ".join(map(str, run.library)) or "nothing known"
     breaks = "; ".join(run.breaks) or "nothing"
     changed = f"; changed: {', '.join(run.changed)}" if run.changed else ""
-    return "  " + visible(
+    return (
         f"{run.id} ({run.api}, {run.product}{'' if run.firm else ', not firm'}): was"
         f" {run.status}; library {side} by {run.stage}; page"
         f" {' or '.join(map(str, run.page))}; breaks {breaks}{changed}"

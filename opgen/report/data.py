@@ -31,7 +31,7 @@ def plain(report: DiffReport) -> dict[str, object]:
         "version": VERSION,
         **report.origin,
         "totals": report.totals,
-        "proved": report.proved,
+        "proved": not report.unproved,
         "criteria": {
             name: {"met": met, "asked": asked} for name, (met, asked) in report.criteria.items()
         },

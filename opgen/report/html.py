@@ -16,7 +16,7 @@ from opgen.bundle.results.reader import ResultsFile
 from opgen.comparison.diff_report import DiffReport, largest_ratio
 from opgen.comparison.explain import call_line, compared
 from opgen.comparison.standards import CRITERIA
-from opgen.comparison.statuses import BAD, KNOWN, LENIENT, UNPROVED, UNUSUAL, VERDICTS
+from opgen.comparison.statuses import BAD, KNOWN, LENIENT, UNUSUAL, VERDICTS
 from opgen.model import Verdict
 from opgen.report import maps
 from opgen.report.text import varied
@@ -63,7 +63,7 @@ def text(report: DiffReport, strict: bool = False) -> str:
         rows=_script(list(_rows(report))),
         failed=len(report.bad(strict)),
         green=report.green(strict),
-        unproved="" if report.proved else UNPROVED,
+        unproved=report.unproved,
     )
 
 

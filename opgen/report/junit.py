@@ -8,7 +8,7 @@ import re
 from xml.etree import ElementTree
 
 from opgen.comparison.diff_report import DiffReport
-from opgen.comparison.statuses import CRASHED, PASSED, UNPROVED
+from opgen.comparison.statuses import CRASHED, PASSED
 
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -50,10 +50,10 @@ def text(report: DiffReport, strict: bool = False) -> str:
             ElementTree.SubElement(
                 test, "skipped", message=_clean(f"{said} (waived: {reason})" if reason else said)
             )
-    if not report.proved:
+    if report.unproved:
         suites[""] = ElementTree.SubElement(root, "testsuite", name="opgen")
         test = ElementTree.SubElement(suites[""], "testcase", classname="opgen", name="evidence")
-        ElementTree.SubElement(test, "failure", type="unproved", message=UNPROVED)
+        ElementTree.SubElement(test, "failure", type="unproved", message=report.unproved)
     for first in [*suites.values()][:1]:
         properties = ElementTree.Element("properties")
         for note in report.notes:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rich.table import Table
+from collections.abc import Iterable, Iterator
 
 from opgen.quality.mutant_results import CAUGHT, MISSED, OUTCOMES, MutantResult, MutationScore
-from opgen.report.terminal import table
+from opgen.report.layout import TextTable
 
 SHOWN = 2
 """Cases that are named of those that catch a mutant."""
 
 
-def as_tables(score: MutationScore, rules: bool = False) -> Iterator[Table]:
+def as_tables(score: MutationScore, rules: bool = False) -> Iterator[TextTable]:
     """Per operator what is caught and by what; then what is not, and why; then the wrong checkers
     of single rules that are missed, with ``rules`` all that are not caught.
 
     Cases are named without their operator.
     """
     for op in score.operators:
-        rows = [
+        caught_by = [
             (
                 result.mutant,
                 result.wrong,
@@ -31,48 +29,38 @@ def as_tables(score: MutationScore, rules: bool = False) -> Iterator[Table]:
             if result.outcome == CAUGHT
         ]
         heads = ("mutant", "what is wrong", "caught by", "")
-        yield table(*heads, rows=rows, title=op, right=("caught by",))
-    missed = table("operator", "mutant", "outcome", "why", title="not caught")
-    for result in score.missed():
-        missed.add_row(result.op, result.mutant, result.outcome, result.why)
-    if missed.row_count:
-        yield missed
-    title = f"rules whose wrong checker is {'not caught' if rules else 'missed'}"
-    single = table("operator", "wrong checker", "outcome", "why", title=title)
-    for result in score.results:
-        for checker in result.members:
-            if checker.outcome == MISSED or rules and checker.outcome != CAUGHT:
-                single.add_row(checker.op, checker.mutant, checker.outcome, checker.why)
-    if single.row_count:
-        yield single
+        yield TextTable(*heads, rows=caught_by, title=op, right=("caught by",))
+    yield from _outcomes("mutant", "not caught", score.missed())
+    checkers = (checker for result in score.results for checker in result.members)
+    yield from _outcomes(
+        "wrong checker",
+        f"rules whose wrong checker is {'not caught' if rules else 'missed'}",
+        (c for c in checkers if c.outcome == MISSED or rules and c.outcome != CAUGHT),
+    )
     if not score.results:
         return
-    totals = table(
-        "operator",
-        "mutants",
-        *OUTCOMES,
-        "score",
-        title="score",
-        right=("mutants", *OUTCOMES, "score"),
-    )
+    columns = ("mutants", *OUTCOMES, "score")
+    totals: list[tuple[object, ...]] = []
     for op in score.operators:
         outcomes = [result.outcome for result in score.of(op)]
-        caught_, of = score.counts(op)
-        totals.add_row(
-            op,
-            str(len(outcomes)),
-            *(str(outcomes.count(outcome)) for outcome in OUTCOMES),
-            _percent(caught_, of),
-        )
-    yield totals
+        percent = _percent(*score.counts(op))
+        totals.append((op, len(outcomes), *map(outcomes.count, OUTCOMES), percent))
+    yield TextTable("operator", *columns, rows=totals, title="score", right=columns)
+
+
+def _outcomes(what: str, title: str, results: Iterable[MutantResult]) -> Iterator[TextTable]:
+    """A table of mutants with the reasons of their outcomes, if there are any."""
+    rows = [(result.op, result.mutant, result.outcome, result.why) for result in results]
+    if rows:
+        yield TextTable("operator", what, "outcome", "why", rows=rows, title=title)
 
 
 def _percent(caught: int, of: int) -> str:
     return f"{100 * caught / of:.1f} %" if of else ""
 
 
-def summary(score: MutationScore, plan: str) -> str:
-    """The score in a line or two."""
+def summary(score: MutationScore, plan: str) -> list[str]:
+    """The score in a sentence or two."""
     caught, of = score.counts()
     rules = score.rules()
     said = (
@@ -89,7 +77,7 @@ def summary(score: MutationScore, plan: str) -> str:
             f"void: a correct device fails {len(score.control)} cases, {score.control[0]} among"
             " them"
         )
-    return "\n".join(lines)
+    return lines
 
 
 def as_data(score: MutationScore) -> dict[str, object]:

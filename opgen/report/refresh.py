@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from opgen.report.terminal import counted, markdown, table
+from opgen.report.layout import TextTable
+from opgen.report.terminal import counted, markdown
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from opgen.lock.refresh import Change, Refreshed
 
 MOST = 12
@@ -45,16 +44,16 @@ def detail(change: Change) -> str:
     return f"{change.before} -> {change.after}" if change.before else ""
 
 
-def as_table(refreshed: Refreshed) -> Table:
+def as_table(refreshed: Refreshed) -> TextTable:
     """A table for a terminal, the first changes of each kind."""
-    rows = table("what", "case", "detail", "why")
+    rows: list[tuple[str, ...]] = []
     for kind in KINDS:
         some = [c for c in refreshed.changes if c.what == kind]
         for change in some[:MOST]:
-            rows.add_row(kind, change.case, detail(change), ", ".join(change.why))
+            rows.append((kind, change.case, detail(change), ", ".join(change.why)))
         if len(some) > MOST:
-            rows.add_row(kind, f"and {len(some) - MOST} more", "", "")
-    return rows
+            rows.append((kind, f"and {len(some) - MOST} more", "", ""))
+    return TextTable("what", "case", "detail", "why", rows=rows)
 
 
 def as_markdown(refreshed: Refreshed) -> str:

@@ -1,15 +1,11 @@
-"""Texts of others on a terminal, and tables of them."""
+"""Texts of others on a terminal."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unicodedata import category
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that show nothing and may do something: controls, marks of direction,
@@ -94,39 +90,3 @@ def counted(number: int, what: str) -> str:
     ('1 case', '1026 cases')
     """
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def table(
-    *columns: str,
-    rows: Iterable[Iterable[object]] = (),
-    title: str = "",
-    right: tuple[str, ...] = (),
-    lines: bool = False,
-) -> Table:
-    """An open table with these headings, of which those in ``right`` hold numbers; ``lines`` stand
-    between its rows. Cells are shown as :func:`visible` shows them; of a list, each item stands on
-    a line of its own.
-    """
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    class Shown(Table):
-        def add_row(self, *cells: object, **style: Any) -> None:
-            rows = (cell if isinstance(cell, list) else [cell] for cell in cells)
-            super().add_row(*(Text("\n".join(map(visible, row))) for row in rows), **style)
-
-    result = Shown(
-        box=SIMPLE_HEAD,
-        title=title or None,
-        title_justify="left",
-        title_style="bold",
-        pad_edge=False,
-        show_edge=False,
-        show_lines=lines,
-    )
-    for name in columns:
-        result.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    for row in rows:
-        result.add_row(*row)
-    return result

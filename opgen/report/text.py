@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from itertools import chain, zip_longest
 
 from rich.console import Console, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from opgen.comparison.diff_report import DiffReport, largest_ratio
@@ -20,13 +18,15 @@ from opgen.comparison.statuses import (
     KNOWN,
     LENIENT,
     PASSED,
-    UNPROVED,
     UNUSUAL,
     VERDICTS,
 )
 from opgen.model import Verdict
-from opgen.report.terminal import counted, literal, visible
+from opgen.report.layout import Paragraph, TextTable, show
+from opgen.report.terminal import counted
 
+INDENT = 8
+"""Columns of the word that begins a line."""
 SHOWN = 5
 """Bad cases that are told, unless all are asked for."""
 GROUPS = 3
@@ -45,16 +45,8 @@ STYLES = {
 def render(
     report: DiffReport, console: Console, strict: bool = False, shown: int | None = SHOWN
 ) -> None:
-    """Print a report; ``shown`` bad cases at most, all of them where it is None. Sentences stay
-    whole where no terminal has an edge.
-    """
-    for part in _parts(report, strict, shown):
-        if console.is_terminal or isinstance(part, Table):
-            console.print(part)
-        elif isinstance(part, Padding):
-            console.print(Text(" " * part.left) + part.renderable, soft_wrap=True)
-        else:
-            console.print(part, soft_wrap=True)
+    """Print a report; ``shown`` bad cases at most, all of them where it is None."""
+    show(console, *_parts(report, strict, shown))
 
 
 def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[RenderableType]:
@@ -69,30 +61,33 @@ def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[Rend
     yield from _waived(report, shown)
     yield from _groups(report)
     for finding in report.shared[:FINDINGS]:
-        yield Text.from_markup(f"[bold]shared [/] {literal(finding)}")
+        yield Paragraph(str(finding), Text("shared", "bold"), INDENT)
     for note in report.notes:
-        yield Text.from_markup(f"note    {literal(note)}")
-    yield Text.from_markup(_last(report, strict))
+        yield Paragraph(note, "note", INDENT)
+    yield Paragraph(Text.from_markup(_last(report, strict)))
 
 
-def _waived(report: DiffReport, shown: int | None) -> Iterator[Text]:
+def _waived(report: DiffReport, shown: int | None) -> Iterator[RenderableType]:
     """What is accepted, and why."""
     for case, reason in list(report.waived.items())[:shown]:
-        yield Text.from_markup(f"waived  {literal(case)}: {literal(reason)}")
-    if shown is not None and len(report.waived) > shown:
-        yield Text(
-            f"        ... and {len(report.waived) - shown} more: --all lists them", style="dim"
-        )
+        yield Paragraph(f"{case}: {reason}", "waived", INDENT)
+    yield from _more(len(report.waived), shown)
 
 
-def _groups(report: DiffReport) -> Iterator[Text]:
+def _more(count: int, shown: int | None) -> Iterator[RenderableType]:
+    if shown is not None and count > shown:
+        more = f"... and {count - shown} more: --all lists them"
+        yield Paragraph(Text(more, "dim"), indent=INDENT)
+
+
+def _groups(report: DiffReport) -> Iterator[RenderableType]:
     """The largest groups of cases with a cause in common: of failures, and of each kind that is
     odd.
     """
     for name, verdicts in [("shared", BAD), *((name, {verdict}) for name, verdict in ODD.items())]:
         style = "bold" if verdicts is BAD else "yellow"
         for group in [group for group in report.groups if group.verdict in verdicts][:GROUPS]:
-            yield Text.from_markup(f"[{style}]{name:7}[/] {literal(group)}")
+            yield Paragraph(str(group), Text(name, style), INDENT)
 
 
 def _last(report: DiffReport, strict: bool) -> str:
@@ -101,42 +96,39 @@ def _last(report: DiffReport, strict: bool) -> str:
         for name, count in report.totals.items()
     )
     waived = f"; {len(report.waived)} waived" if report.waived else ""
-    unproved = "" if report.proved else f"; [bold red]{UNPROVED}[/]"
+    unproved = f"; [bold red]{report.unproved}[/]" if report.unproved else ""
     word = "[bold green]OK[/]" if report.green(strict) else "[bold red]FAILED[/]"
     return f"{word}  {counted(len(report), 'case')}: {totals or 'none'}{waived}{unproved}"
 
 
-def _table(report: DiffReport) -> Table:
+def _table(report: DiffReport) -> TextTable:
     """Verdicts by operator, and by dtype where numbers were compared."""
     names = [name for name in VERDICTS if name in report.totals]
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("operator", no_wrap=True)
-    table.add_column("dtype", no_wrap=True)
-    for name in (*names, "error / bound"):
-        table.add_column(_SHORT.get(name, name), justify="right", overflow="fold")
     largest: dict[tuple[str, str], float] = {}
     for verdict in report:
         ratio = largest_ratio(verdict)
         if ratio is not None:
             key = (str(verdict.metrics["op"]), str(verdict.metrics["dtype"]))
             largest[key] = max(largest.get(key, 0.0), ratio)
+    rows = []
     for (op, dtype), counts in report.by("op", "dtype").items():
         cells = [
             Text(str(counts[name] or "·"), style=STYLES.get(name, "") if counts[name] else "dim")
             for name in names
         ]
         far = f"{largest[op, dtype]:.3g}" if (op, dtype) in largest else ""
-        table.add_row(op.removeprefix("aclnn"), dtype or "(status)", *cells, far)
-    return table
+        rows.append((op.removeprefix("aclnn"), dtype or "(status)", *cells, far))
+    heads = (*(_SHORT.get(name, name) for name in names), "error / bound")
+    return TextTable("operator", "dtype", *heads, rows=rows, right=heads)
 
 
-def _criteria(report: DiffReport) -> Text:
+def _criteria(report: DiffReport) -> Paragraph:
     """How many outputs meet each criterion."""
     parts = []
     for name, (met, asked) in report.criteria.items():
         style = "green" if met == asked else "bold red" if name == "bound" else "yellow"
         parts.append(Text.assemble(name, " ", (f"{met}/{asked}", style)))
-    return Text("outputs that meet  ", style="bold") + Text(", ").join(parts)
+    return Paragraph(Text(", ").join(parts), Text("outputs that meet", "bold"), 19)
 
 
 def _bad(bad: list[Verdict], shown: int | None) -> Iterator[RenderableType]:
@@ -144,13 +136,10 @@ def _bad(bad: list[Verdict], shown: int | None) -> Iterator[RenderableType]:
     others.
     """
     for verdict in varied(bad)[:shown]:
-        style = STYLES.get(verdict.verdict, "")
-        yield Text.from_markup(
-            f"[{style}]{verdict.verdict}[/]  {literal(verdict.case)}", overflow="fold"
-        )
-        yield Padding(Text(visible(verdict.detail), overflow="fold"), (0, 0, 0, 8))
-    if shown is not None and len(bad) > shown:
-        yield Text(f"        ... and {len(bad) - shown} more: --all lists them", style="dim")
+        label = Text(verdict.verdict, STYLES.get(verdict.verdict, ""))
+        yield Paragraph(verdict.case, label, len(label) + 2)
+        yield Paragraph(verdict.detail, indent=INDENT)
+    yield from _more(len(bad), shown)
     yield Text()
 
 

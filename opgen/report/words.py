@@ -37,17 +37,29 @@ def words() -> dict[str, Word]:
     return entries
 
 
+def explained() -> list[Word]:
+    """Every word of the manual, every recipe and every mutant."""
+    recipes = ((name, f"a recipe; it finds {recipe.finds}.") for name, recipe in RECIPES.items())
+    wrong = ((mutant.name, f"a device on which {mutant.wrong}.") for mutant in mutants.ALL)
+    return [
+        *words().values(),
+        *(Word(*meant, "Recipes") for meant in recipes),
+        *(Word(*meant, "Mutants") for meant in wrong),
+    ]
+
+
 def meanings(name: str) -> list[Word]:
-    """What a name means: as a word of the manual, a recipe, a mutant, or several of them."""
-    known = words().get(name) or words().get(name.replace("_", " "))
-    entries = [known] if known else []
-    if name in RECIPES:
-        entries.append(Word(name, f"a recipe; it finds {RECIPES[name].finds}.", "Recipes"))
-    if name in mutants.names():
-        entries.append(Word(name, f"a device on which {mutants.find(name).wrong}.", "Mutants"))
-    return entries
+    """What a name means: a word of the manual, a recipe, a mutant, several of them, or a section
+    with all its words.
+
+    >>> [word.word for word in meanings("recipes")][:2]
+    ['grid', 'integers']
+    """
+    word = name if name in words() else name.replace("_", " ")
+    by_itself = [one for one in explained() if one.word in {name, word}]
+    return by_itself or [one for one in explained() if one.section.lower() == name.lower()]
 
 
 def names() -> list[str]:
     """Every name that :func:`meanings` knows."""
-    return [*words(), *RECIPES, *mutants.names()]
+    return [word.word for word in explained()]

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 import opgen
 from opgen.bundle.read.reader import Bundle
 from opgen.cli.diff import command
-from opgen.comparison.statuses import UNPROVED
 from opgen.model import Code
 from tests.support import device_sample as sample
 
+NOTHING = "nothing proved"
 NEEDS_NOTHING = sample.convolution(outputMask=[False, False, False])
 STATUS_ONLY = {"refused": sample.pool(divisorOverride=300)}
 OPEN = {"assumed": sample.CALLS["assumed-stride"], "disputed": sample.CALLS["disputed-cube"]}
@@ -49,6 +49,15 @@ RUNS = {
     "refusals where anything is right": Run(OPEN, {"assumed": 161002, "disputed": 161002}, (), 1),
     "a judged element where anything is right": Run(OPEN, {"assumed": 161002}, (), 0),
     "a right status alone": Run(STATUS_ONLY, {}, (), 0),
+    "a right status, and a case with data that was skipped": Run(
+        {**STATUS_ONLY, "pad": sample.pad()}, {"pad": "skipped"}, (), 1
+    ),
+    "a right status, and a case with data that is missing and waived": Run(
+        {**STATUS_ONLY, "pad": sample.pad()}, {"pad": None}, ("--waivers", "waivers.yaml"), 1
+    ),
+    "a right status, and cases with data of which one was judged": Run(
+        {**STATUS_ONLY, "pad": sample.pad(), "norm": sample.norm()}, {"pad": "skipped"}, (), 0
+    ),
     "a lenient case alone": Run({"pad": sample.pad(padding=(5, 1, 1, 1))}, {"pad": 0}, (), 1),
     "a known deviation alone": Run(STATUS_ONLY, {"refused": 0}, (), 0),
     "a known deviation alone, strictly": Run(STATUS_ONLY, {"refused": 0}, ("--strict",), 1),
@@ -83,5 +92,5 @@ def test_green_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, na
     plain = CliRunner().invoke(command, [*asked, "--json"]).stdout
     green = last.startswith("OK"), not failing, '<h1><span class="good">OK' in page
     assert green == (run.exit_code == 0,) * 3
-    said = UNPROVED not in last, UNPROVED not in failing, UNPROVED not in page
-    assert (*said, '"proved": true' in plain) == (proved,) * 4
+    said = [NOTHING not in text for text in (last, str(failing), page)]
+    assert [*said, '"proved": true' in plain] == [proved] * 4

@@ -49,7 +49,8 @@ def table() -> list[Row]:
 
 class Setup(NamedTuple):
     """The calls of a bundle, some of their data, and what is answered instead of what is right;
-    ``concerned`` are the cases that have the verdict.
+    ``concerned`` are the cases that have the verdict. ``again`` is what a repeated run answers,
+    ``says`` what the report says then.
     """
 
     calls: dict[str, Any]
@@ -57,6 +58,8 @@ class Setup(NamedTuple):
     given: dict[str, Any] = {}
     concerned: str = ""
     waivers: str = ""
+    again: Callable[[CaseView, dict[str, Any]], Answer] | None = None
+    says: str = ""
 
 
 def calls(*names: str) -> dict[str, Any]:
@@ -88,8 +91,12 @@ def near(case: CaseView, right: dict[str, Any], status: Any) -> Answer:
     return right if case.nearest_valid else {"status": status}
 
 
-PAIR = "pad_height"
-"""A bundle of invalid cases and their nearest valid calls."""
+PAIR, SHARD = "pad_height", "shard"
+GENERATED: dict[str, dict[str, Any]] = {
+    PAIR: {"cases": [f"*.invalid.{PAIR}.*"], "products": ["ascend910b"]},
+    SHARD: {"shard": "1/40", "products": ["ascend910b"]},
+}
+"""Bundles of the pages' own cases: invalid ones and their nearest valid calls; some of a suite."""
 MASKED = {"gradWeight": np.ones((4, 4, 3, 3), np.float16)}
 FAR = {"gradOutput": [*[1.0] * 66, *[0.0, *[3.4028235e38] * 5] * 13]}
 WIDE = {
@@ -102,6 +109,9 @@ SETUPS = {
     "one element is one step beyond its bound": Setup(calls("norm-plain"), moved(1.0001)),
     "every case is inconclusive": Setup(calls("conv-nothing")),
     "every case is skipped": Setup(calls("pad-FLOAT"), only("pad-FLOAT", status="skipped")),
+    "every case with data is skipped, and all statuses are right": Setup(
+        calls("pad-FLOAT", "stated-divisor"), only("pad-FLOAT", status="skipped"), {}, "pad-FLOAT"
+    ),
     "every case is missing, and waived": Setup(
         calls("pad-FLOAT"), lambda case, right: None, waivers="missing"
     ),
@@ -118,13 +128,13 @@ SETUPS = {
         calls("pad-FLOAT", "unstated-pad"), only("unstated-pad", status=507899), {}, "unstated-pad"
     ),
     "the device is lost: every call gets 507899": Setup({PAIR: None}, refused(507899)),
-    "every call is refused, an invalid one beside its nearest": Setup(
+    "every call is refused: each invalid call and its nearest valid call": Setup(
         {PAIR: None}, refused(161002), concerned=".invalid."
     ),
     "the nearest valid call of an invalid one was skipped": Setup(
         {PAIR: None}, lambda case, right: near(case, right, "skipped"), concerned=".invalid."
     ),
-    "an element was never written, where any value is right": Setup(
+    "an element with an infinite bound was never written": Setup(
         calls("pad-FLOAT"), only("pad-FLOAT", unwritten={"gradInput": 1})
     ),
     "goldens are all zero, and nobody knows what was written": Setup(
@@ -155,11 +165,23 @@ SETUPS = {
     "a case that passed is skipped now": Setup(
         calls("pad-FLOAT", "norm-plain"), only("pad-FLOAT", status="skipped"), {}, "pad-FLOAT"
     ),
-    "one case was answered of several": Setup(
+    "only one of several cases was answered": Setup(
         calls("pad-FLOAT", "norm-plain"),
         lambda case, right: right if case.id == "pad-FLOAT" else None,
         concerned="norm-plain",
     ),
+    "a repeated run gives other bits": Setup(
+        calls("norm-plain"),
+        again=moved(0.9),
+        says="cases that gave different bits in a repeated run: 1, such as norm-plain",
+    ),
+    "a repeated run crashed, or was not answered": Setup(
+        calls("norm-plain", "pad-FLOAT"),
+        again=lambda case, right: {"status": "crash"} if case.id == "pad-FLOAT" else None,
+        says="again.h5 does not repeat all cases (1 without an answer, 1 with another status): 2",
+    ),
+    "the results name no device": Setup(calls("norm-plain"), says="the results name no device"),
+    "the bundle is one shard of a suite": Setup({SHARD: None}, says="is shard 1/40 of a suite"),
     "every output is off by less than its bound": Setup(calls("norm-plain"), moved(0.9)),
 }
 
@@ -172,14 +194,16 @@ def right(case: CaseView) -> dict[str, Any]:
 
 def write(setup: Setup, folder: Path) -> None:
     """A bundle, the results of a right device, and those of the setup."""
-    if PAIR in setup.calls:
-        some = {"cases": [f"*.invalid.{PAIR}.*"], "products": ["ascend910b"]}
+    (name, *_) = setup.calls
+    if some := GENERATED.get(name):
         opgen.generate(["avg_pool2d_backward"], output=folder / "b.h5", workers=1, **some)
     else:
         sample.write(folder / "b.h5", setup.calls, setup.given)
     with opgen.open(folder / "b.h5") as bundle:
         answer(bundle, folder / "right.h5", lambda case, right: right)
         answer(bundle, folder / "r.h5", setup.answer)
+        if setup.again:
+            answer(bundle, folder / "again.h5", setup.again)
     text = f'- {{case: "*", verdict: {setup.waivers}, reason: r, expires: 2999-01-31}}\n'
     (folder / "w.yaml").write_text(text if setup.waivers else "", encoding="utf-8")
 
@@ -203,15 +227,20 @@ def test_every_command_says_what_the_manual_says(
     setup = SETUPS[row.words]
     write(setup, tmp_path)
 
+    said = []
+
     def run(*args: str) -> int:
         done = CliRunner().invoke(main, list(args), prog_name="opgen")
         assert done.exit_code in (0, 1), done.output
+        said.append(" ".join(done.stdout.split()))
         return done.exit_code
 
-    diff = "diff", "b.h5", "r.h5", "--waivers", "w.yaml"
+    diff = ["diff", "b.h5", "r.h5", "--waivers", "w.yaml"]
+    diff += ["--again", "again.h5"] if setup.again else []
     codes = [run(*diff, "--junit", "j.xml", "--html", "r.html"), run(*diff, "--strict")]
     codes.append(int(bool(ElementTree.parse("j.xml").findall(".//failure"))))
     codes.append(int('<h1><span class="bad">' in Path("r.html").read_text(encoding="utf-8")))
+    assert setup.says in said[0]
     options = "--opgen-bundle", "b.h5", "--opgen-results", "r.h5", "--opgen-waivers", "w.yaml"
     codes.append(
         int(pytest.main(["-p", "opgen.pytest_plugin", "-p", "no:cacheprovider", *options]))

@@ -55,7 +55,13 @@ def broken(files) -> DiffReport:
 
 
 def shown(report: DiffReport, terminal: bool = False, **options) -> str:
-    console = Console(file=io.StringIO(), width=100, color_system=None, force_terminal=terminal)
+    console = Console(
+        file=io.StringIO(),
+        width=100,
+        color_system=None,
+        force_terminal=terminal,
+        soft_wrap=not terminal,
+    )
     text.render(report, console, **options)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
@@ -374,7 +380,7 @@ def test_without_the_packages_of_a_page_the_command_says_what_to_install(
     assert result.exit_code == 2
     assert (
         result.stderr.splitlines()[-1]
-        == "--html: needs jinja2, which is not installed: pip install 'opgen[report]'"
+        == "--html: needs jinja2, which is not installed: pip install jinja2 matplotlib"
     )
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from rich.console import Console
 from rich.text import Text
 
-from opgen.report.terminal import literal, markdown, table, visible
+from opgen.report.terminal import literal, markdown, visible
 
 HOSTILE = {
     "\x1b[2Jcleared": r"\x1b[2Jcleared",
@@ -28,21 +25,6 @@ HOSTILE = {
 def test_foreign_text_is_shown_and_does_nothing(text: str, shown: str) -> None:
     assert visible(text) == shown and visible(shown) == shown
     assert Text.from_markup(literal("[red]" + text)).plain == visible("[red]" + text)
-
-
-def test_the_items_of_a_cell_stand_on_lines_of_their_own() -> None:
-    stream = io.StringIO()
-    Console(file=stream, width=80).print(table("cases", rows=[[["first", "sec\nond"]]]))
-    assert [line.strip() for line in stream.getvalue().splitlines()[2:]] == ["first", "sec\\x0aond"]
-
-
-def test_cells_of_tables_are_foreign() -> None:
-    console = Console(file=io.StringIO(), width=100, force_terminal=True)
-    rows = table("what", rows=[["[red]\x1b[2J"]])
-    rows.add_row("[link=x]\u202e")
-    console.print(rows)
-    said = console.file.getvalue()  # type: ignore[attr-defined]
-    assert r"[red]\x1b[2J" in said and r"[link=x]\u202e" in said
 
 
 @pytest.mark.parametrize("text", ["a`b", "``", "</details>", "a|b", "![](//x)", "two\nlines"])
