@@ -15,8 +15,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from opgen.calls.table import CallTable, TensorColumn, from_calls
-from opgen.model import Argument, Call, TensorDesc, row_major
+from opgen.calls.columns import TensorColumn
+from opgen.calls.factorize import by_key
+from opgen.calls.table import CallTable, from_calls
+from opgen.model import AclScalar, Argument, Call, TensorDesc, row_major
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference, Term
 from opgen.spec.spec import Spec
@@ -27,6 +29,10 @@ from opgen.suite.planning.strides import view_of
 Chosen: TypeAlias = Any
 """An int, a bool, a tuple (a whole shape or array), or a :class:`FlatShape`."""
 Assignment: TypeAlias = dict[Reference, Chosen]
+
+
+_SIMPLE = {1.0: 0, 0.0: 1, 0.5: 2}
+"""Reals and how complicated they are."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,13 @@ def _complexity(value: Argument) -> int:
         elements = 8 * abs(prod(value.storage_extents))
         return elements + 16 * (not value.plain) + 2 * (value.dtype != "FLOAT") + len(value.shape)
     if isinstance(value, tuple):
-        return sum(4 if item is True else abs(int(item)) for item in value)
+        return sum(4 if item is True else _complexity(item) for item in value)
+    if isinstance(value, AclScalar):
+        return _complexity(float(value.value)) + 2 * (value.dtype != "FLOAT")
+    if isinstance(value, float):
+        return _SIMPLE.get(value, 4)
+    if isinstance(value, str):
+        return 0
     return abs(int(value or 0))
 
 
@@ -106,7 +118,13 @@ def _attributes(spec: Spec, table: CallTable, unnamed: int) -> Iterator[tuple[Re
     for name, value in table.call(0).args.items():
         parameter = spec.parameters[name]
         if not parameter.is_tensor and not parameter.is_array:
-            yield (name, ""), value
+            if isinstance(value, AclScalar):
+                yield read((name, "dtype"))
+                yield (name, ""), float(value.value)
+            elif value is not None:
+                yield (name, "len" if parameter.is_list else ""), value
+            if parameter.is_pointer:
+                yield (name, "null"), value is None
             continue
         yield (name, "null"), value is None
         column = table.columns[name]
@@ -142,12 +160,13 @@ def calls_of(spec: Spec, assignments: Sequence[Assignment]) -> list[Call]:
     """The calls that follow from assignments, in their order; those of the same references are made
     together.
     """
-    groups: dict[tuple[tuple[Reference, FlatShape | None], ...], list[int]] = {}
-    for i, chosen in enumerate(assignments):
-        key = tuple(
+
+    def alike(chosen: Assignment) -> tuple[tuple[Reference, FlatShape | None], ...]:
+        return tuple(
             (ref, value if isinstance(value, FlatShape) else None) for ref, value in chosen.items()
         )
-        groups.setdefault(key, []).append(i)
+
+    groups = by_key((alike(chosen), i) for i, chosen in enumerate(assignments))
     calls: dict[int, Call] = {}
     for key, rows in groups.items():
         columns = {ref: _column([assignments[i][ref] for i in rows]) for ref, _ in key}

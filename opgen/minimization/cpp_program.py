@@ -4,21 +4,21 @@ vendor's needed.
 
 from __future__ import annotations
 
-from math import isfinite, isnan
-
-from opgen.calls.kinds import KINDS
+from opgen.calls.kinds import KINDS, c_literal, prototype
 from opgen.devices import memory
 from opgen.minimization.failure import Failure
 from opgen.minimization.program_text import (
     AbiTensor,
     admitted,
     folded,
+    in_list,
     kinds,
     parts,
+    scalar_of,
     summary,
     tensors,
 )
-from opgen.model import TensorDesc
+from opgen.model import AclScalar, TensorDesc
 from opgen.numerics.formats import DTYPES
 
 _DECODE = {
@@ -45,11 +45,14 @@ _HEAD = """\
 #include <vector>
 
 extern "C" {{
-struct aclTensor; struct aclIntArray; struct aclBoolArray; struct aclOpExecutor;
+struct aclTensor; struct aclIntArray; struct aclBoolArray; struct aclFloatArray; struct aclScalar;
+struct aclTensorList; struct aclOpExecutor;
 int aclInit(const char*); int aclrtSetDevice(int32_t); int aclrtCreateStream(void**); int aclrtSynchronizeStream(void*);
 int aclrtMalloc(void**, size_t, int); int aclrtMemcpy(void*, size_t, const void*, size_t, int); const char* aclGetRecentErrMsg();
 aclTensor* aclCreateTensor(const int64_t*, uint64_t, int, const int64_t*, int64_t, int, const int64_t*, uint64_t, void*);
 aclIntArray* aclCreateIntArray(const int64_t*, uint64_t); aclBoolArray* aclCreateBoolArray(const bool*, uint64_t);
+aclFloatArray* aclCreateFloatArray(const float*, uint64_t); aclScalar* aclCreateScalar(void*, int);
+aclTensorList* aclCreateTensorList(const aclTensor* const*, uint64_t);
 int {api}GetWorkspaceSize({signature}, uint64_t*, aclOpExecutor**);
 int {api}(void*, uint64_t, aclOpExecutor*, void*);
 }}
@@ -153,7 +156,7 @@ def program(failure: Failure) -> str:
         summary="\n// ".join(summary(failure)),
         api=failure.call.api,
         guard=failure.guard,
-        signature=", ".join(KINDS[kind].c_type for kind in kinds(failure).values()),
+        signature=", ".join(KINDS[kind].c_type for kind in prototype(kinds(failure)).values()),
     )
     data = "".join(_data(tensor) for tensor in held.values())
     body = "".join(f"    {line}\n" for line in _main(failure, held))
@@ -168,7 +171,7 @@ def _data(tensor: AbiTensor) -> str:
     suffix = "ull" if bits == 64 else ""
     literals = folded((f"0x{int(word):0{bits // 4}X}{suffix}" for word in tensor.bits), "    ")
     return (
-        f"static const uint{bits}_t {tensor.name}_data[] = {{"
+        f"static const uint{bits}_t {tensor.word}_data[] = {{"
         f"  // {tensor.desc.dtype} {list(tensor.desc.shape)}\n{literals}\n}};\n"
     )
 
@@ -209,27 +212,47 @@ def _main(failure: Failure, held: dict[str, AbiTensor]) -> list[str]:
 
 def _arguments(failure: Failure, held: dict[str, AbiTensor]) -> tuple[list[str], list[str]]:
     """Lines that make the arguments of the call, and the arguments."""
-    lines: list[str] = []
-    arguments = []
-    for (name, value), kind in zip(failure.call.args.items(), kinds(failure).values(), strict=True):
+    lines, lists, arguments = list[str](), list[str](), list[str]()
+    every = kinds(failure)
+    for name, value in failure.call.args.items():
         if isinstance(value, TensorDesc):
             lines += _tensor(held[name], bool(failure.storage))
+    for name, kind in prototype(every).items():
+        value = failure.call.args[name]
+        if isinstance(value, TensorDesc):
             arguments.append(f"{name}_tensor")
-        elif isinstance(value, tuple):
-            c_type, array = ("bool", "Bool") if kind == "bool_array" else ("int64_t", "Int")
-            items = ", ".join(str(item).lower() for item in value) or "0"
+        elif KINDS[kind].family == "list" and value is not None:
+            inside = [
+                "nullptr" if tensor is None else f"{tensor}_tensor"
+                for tensor in in_list(failure, name)
+            ]
+            lists += [
+                f"const aclTensor* const {name}_tensors[] = {{{', '.join(inside) or 'nullptr'}}};",
+                f"auto* {name}_list = aclCreateTensorList({name}_tensors, {len(inside)});",
+            ]
+            arguments.append(f"{name}_list")
+        elif isinstance(value, AclScalar):
+            bits, dtype = scalar_of(value)
             lines += [
-                f"const {c_type} {name}_values[] = {{{items}}};",
-                f"auto* {name}_array = aclCreate{array}Array({name}_values, {len(value)});",
+                f"alignas(8) unsigned char {name}_value[] = {{{', '.join(map(hex, bits))}}};"
+                f"  // {c_literal(value.value)}",
+                f"auto* {name}_scalar = aclCreateScalar({name}_value, {dtype});",
+            ]
+            arguments.append(f"{name}_scalar")
+        elif isinstance(value, tuple):
+            items = ", ".join(map(c_literal, value)) or "0"
+            lines += [
+                f"const {KINDS[kind].item} {name}_values[] = {{{items}}};",
+                f"auto* {name}_array = aclCreate{KINDS[kind].noun}({name}_values, {len(value)});",
             ]
             arguments.append(f"{name}_array")
         else:
-            arguments.append("nullptr" if value is None else str(value).lower())
-    return lines, arguments
+            arguments.append(c_literal(value))
+    return lines + lists, arguments
 
 
 def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
-    name, desc = tensor.name, tensor.desc
+    name, desc = tensor.word, tensor.desc
     size = desc.storage_elements * tensor.itemsize
     if not data:
         address = f"void* {name} = nullptr;  // the first phase looks at descriptors only"
@@ -239,7 +262,7 @@ def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
             pattern = ", ".join(map(hex, memory.pattern(desc.dtype)))
             words = f"filled({{{pattern}}}, {desc.storage_elements}).data()"
         output = str(tensor.bits is None).lower()
-        address = f'void* {name} = lay("{name}", {output}, {words}, {size});'
+        address = f'void* {name} = lay("{tensor.name}", {output}, {words}, {size});'
     extents = {"shape": desc.shape, "strides": desc.strides, "storage": desc.storage_extents}
     steps = "nullptr" if desc.strides is None else f"{name}_strides"
     return [
@@ -257,9 +280,9 @@ def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
 
 def _checks(position: int, tensor: AbiTensor, failure: Failure) -> list[str]:
     """Lines that look at an output: where it was written and, if it is asked for, its numbers."""
-    name, desc = tensor.name, tensor.desc
+    name, desc = tensor.word, tensor.desc
     shape, strides = (", ".join(map(str, values)) for values in (desc.shape, desc.steps))
-    asked = name in failure.golden
+    asked = tensor.name in failure.golden
     lines = [
         f"const View {name}_view{{{{{shape}}}, {{{strides}}}, {desc.offset}, {tensor.itemsize}}};",
         f"wrong |= misplaced({position}, {name}_view, {str(asked).lower()}) > 0;",
@@ -268,8 +291,11 @@ def _checks(position: int, tensor: AbiTensor, failure: Failure) -> list[str]:
         return lines
     expected = [
         f"const std::vector<double> {name}_{what} ="
-        f" {{\n{folded(map(_literal, parts(values)), '        ')}\n    }};"
-        for what, values in (("golden", failure.golden[name]), ("bound", failure.bound[name]))
+        f" {{\n{folded(map(c_literal, parts(values)), '        ')}\n    }};"
+        for what, values in (
+            ("golden", failure.golden[tensor.name]),
+            ("bound", failure.bound[tensor.name]),
+        )
     ]
     number_parts = 2 if desc.dtype.startswith("COMPLEX") else 1
     decode = _DECODE[DTYPES[desc.dtype].part.name]
@@ -279,10 +305,3 @@ def _checks(position: int, tensor: AbiTensor, failure: Failure) -> list[str]:
         f"wrong |= compare({position}, {name}_view, {number_parts}, {decode}, {name}_golden,"
         f" {name}_bound) > 0;",
     ]
-
-
-def _literal(value: float) -> str:
-    if isfinite(value):
-        text = f"{value:.17g}"
-        return text if set(text) & set(".e") else f"{text}.0"
-    return "NAN" if isnan(value) else "INFINITY" if value > 0 else "-INFINITY"

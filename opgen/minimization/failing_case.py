@@ -18,6 +18,7 @@ from opgen.minimization import reduction
 from opgen.minimization.failure import Failure
 from opgen.minimization.reduction import MOST_RUN, Minimal
 from opgen.model import FileError
+from opgen.spec.catalog import edition_of
 
 
 def first_failing(bundle: Bundle, results: str | Path, cases: Sequence[str]) -> str:
@@ -43,11 +44,15 @@ def minimize(
 ) -> Minimal:
     """Reduce a failing case to the simplest call that still fails, as ``opgen minimize`` does.
 
-    ``case`` is an id, or a pattern: then the first case that fails. ``backend`` runs at most about
-    ``most`` calls; ``settings`` are those of :func:`opgen.run`. ``progress`` is told of every
-    simpler call that fails. :func:`opgen.minimization.files` writes the result as programs. Raises
-    FileError where no such case fails, or where it passes when it is run again; and, without
-    ``any_backend``, where the results name another backend or device.
+    * ``case``: an id, or a pattern, which means the first failing case that matches.
+    * ``backend``, ``settings``: as for :func:`opgen.run`. The backend runs at most about ``most``
+      calls.
+    * ``any_backend``: accept results of another backend or device.
+    * ``progress``: called with every simpler call that still fails.
+
+    :func:`opgen.minimization.files` turns the result into programs. Raises FileError if no such
+    case fails, if the case passes when it runs again, or if the results name another backend or
+    device.
     """
     if isinstance(backend, str):
         backend = backend_of(backend, **settings)
@@ -60,4 +65,7 @@ def minimize(
             raise FileError.of(str(results), "", f"{text}, or accept that with `any_backend`")
         cases = [file.ids[row] for row in select_ids(file.ids, [case], "CASE")]
         failed, seed = first_failing(file, results, cases), int(str(file.header.get("seed", 0)))
-        return reduction.minimize(file[failed], backend, seed=seed, most=most, progress=progress)
+        edition = edition_of(file.header)
+        return reduction.minimize(
+            file[failed], backend, seed=seed, most=most, edition=edition, progress=progress
+        )

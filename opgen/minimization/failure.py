@@ -17,7 +17,7 @@ class Failure:
     """A call that fails: storages of its inputs, goldens, bounds, and what the device answered.
 
     ``own``: its data are those of the case that the search began with, and no recipe draws them.
-    ``guard``: bytes before and behind every buffer.
+    ``guard``: bytes before and after every buffer.
     """
 
     call: Call

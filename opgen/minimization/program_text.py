@@ -5,17 +5,23 @@ expect.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from opgen.bundle.format.dtypes import numpy_dtype
+from opgen.calls.kinds import members
+from opgen.calls.typed import raw
 from opgen.calls.vocabulary import vocabulary
 from opgen.minimization.failure import Failure
-from opgen.model import ANY_ERROR, Code, TensorDesc, written
+from opgen.model import ANY_ERROR, AclScalar, Code, TensorDesc, written
 from opgen.numerics.arrays import Array
 from opgen.spec.catalog import catalog
+
+Arguments: TypeAlias = Mapping[str, Any]
+"""A call's arguments by name."""
 
 WIDTH = 120
 NO_ANSWER = """\
@@ -44,12 +50,39 @@ class AbiTensor:
     itemsize: int
     bits: Array | None
 
+    @property
+    def word(self) -> str:
+        """A name for variables."""
+        return word(self.name)
+
+
+def word(name: str) -> str:
+    """The name of a parameter, or of a tensor of a list, as variables have it.
+
+    >>> word("hx[1]")
+    'hx_1'
+    """
+    return name.replace("[", "_").removesuffix("]")
+
+
+def in_list(failure: Failure, name: str) -> list[str | None]:
+    """The tensors of a list by their words, None for a null pointer."""
+    number, args = failure.call.args[name], failure.call.args
+    assert isinstance(number, int)
+    inside = members(args, name)[:number]
+    return [None if args[each] is None else word(each) for each in inside]
+
 
 def kinds(failure: Failure) -> dict[str, str]:
     """Parameter -> kind, with ``output`` for tensors that are written."""
     spec = catalog().by_page[failure.call.api, failure.call.product]
     outputs = {p.name for p in spec.outputs}
     return {name: "output" if name in outputs else kind for name, kind in spec.kinds.items()}
+
+
+def scalar_of(value: AclScalar) -> tuple[bytes, int]:
+    """The bytes of a scalar, and its dtype as the ABI spells it."""
+    return raw(value.value, value.dtype), vocabulary().dtypes[value.dtype]["acl"]
 
 
 def tensors(failure: Failure) -> dict[str, AbiTensor]:
@@ -133,3 +166,8 @@ def summary(failure: Failure) -> list[str]:
 def docstring(failure: Failure) -> str:
     """The first lines as the beginning of a Python docstring."""
     return "\n".join(summary(failure)).replace("\\", "\\\\").replace('"""', "'''")
+
+
+def listed(values: Sequence[int] | None) -> str:
+    """An array as text; None for a null pointer."""
+    return "None" if values is None else repr(list(values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opgen.calls.kinds import KINDS, prototype
 from opgen.devices import memory
 from opgen.minimization.failure import Failure
 from opgen.minimization.program_text import (
@@ -10,13 +11,13 @@ from opgen.minimization.program_text import (
     admitted,
     docstring,
     folded,
+    in_list,
     kinds,
     numpy_name,
+    scalar_of,
     tensors,
 )
-from opgen.model import TensorDesc
-
-_TYPES = {"bool": "c_bool", "int8": "c_int8", "int32": "c_int32", "int64": "c_int64"}
+from opgen.model import AclScalar, TensorDesc
 
 _HEAD = '''\
 """{summary}
@@ -27,7 +28,7 @@ Exit status: 1 the fault shows, 0 it does not, 2 no answer.
 
 import os
 import sys
-from ctypes import CDLL, POINTER, RTLD_GLOBAL, byref, c_bool, c_char_p, c_int8, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import CDLL, POINTER, RTLD_GLOBAL, byref, c_bool, c_char_p, c_double, c_float, c_int8, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 
 
 {no_answer}
@@ -53,7 +54,7 @@ acl.aclGetRecentErrMsg.restype = c_char_p
 acl.aclrtMalloc.argtypes = [POINTER(c_void_p), c_size_t, c_int32]
 acl.aclrtMemcpy.argtypes = [c_void_p, c_size_t, c_void_p, c_size_t, c_int32]
 acl.aclrtSynchronizeStream.argtypes = [c_void_p]
-base.aclCreateTensor.restype = base.aclCreateIntArray.restype = base.aclCreateBoolArray.restype = c_void_p
+base.aclCreateTensor.restype = c_void_p
 
 
 def ok(status, what):
@@ -98,12 +99,20 @@ def tensor(shape, dtype, layout, strides, offset, storage, device):
                                          extents, c_uint64(len(storage)), device))
 
 
-def int_array(*values):
-    return c_void_p(base.aclCreateIntArray(integers(values), c_uint64(len(values))))
+def scalar(data, dtype):
+    base.aclCreateScalar.restype = c_void_p
+    return c_void_p(base.aclCreateScalar(data, c_int32(dtype)))
 
 
-def bool_array(*values):
-    return c_void_p(base.aclCreateBoolArray((c_bool * max(len(values), 1))(*values), c_uint64(len(values))))
+def array(noun, item, *values):
+    create = getattr(base, "aclCreate" + noun)
+    create.restype = c_void_p
+    return c_void_p(create((item * max(len(values), 1))(*values), c_uint64(len(values))))
+
+
+def tensors(*members):
+    base.aclCreateTensorList.restype = c_void_p
+    return c_void_p(base.aclCreateTensorList((c_void_p * max(len(members), 1))(*members), c_uint64(len(members))))
 
 
 def places(shape, strides, offset):
@@ -143,7 +152,7 @@ def compare(name, dtype, golden, bound, *view, bfloat16=False):
 
 def program(failure: Failure) -> str:
     """The whole script."""
-    types = ", ".join(_TYPES.get(kind, "c_void_p") for kind in kinds(failure).values())
+    types = ", ".join(KINDS[kind].ctype for kind in prototype(kinds(failure)).values())
     head = _HEAD.format(
         summary=docstring(failure),
         api=failure.call.api,
@@ -197,30 +206,42 @@ def _body(failure: Failure, held: dict[str, AbiTensor]) -> list[str]:
 def _arguments(failure: Failure, held: dict[str, AbiTensor]) -> tuple[list[str], list[str]]:
     """Lines that make the tensors of the call, and a line per argument."""
     lines, arguments = [], []
-    for (name, value), kind in zip(failure.call.args.items(), kinds(failure).values(), strict=True):
+    for name, value in failure.call.args.items():
         if isinstance(value, TensorDesc):
             lines += _tensor(held[name], bool(failure.storage))
+    for name, kind in prototype(kinds(failure)).items():
+        value = failure.call.args[name]
+        if isinstance(value, TensorDesc):
             arguments.append(f"    {name},")
+        elif KINDS[kind].family == "list" and value is not None:
+            inside = ", ".join(map(str, in_list(failure, name)))
+            arguments.append(f"    tensors({inside}),  # {name}")
+        elif isinstance(value, AclScalar):
+            bits, dtype = scalar_of(value)
+            arguments.append(f"    scalar({bits!r}, {dtype}),  # {name}: {value.value}")
         elif isinstance(value, tuple):
-            arguments.append(f"    {kind}({', '.join(map(str, value))}),  # {name}")
+            item = "c_" + KINDS[kind].item.removesuffix("_t")
+            made = ", ".join([f'"{KINDS[kind].noun}"', item, *map(str, value)])
+            arguments.append(f"    array({made}),  # {name}")
         else:
-            arguments.append(f"    {value},  # {name}")
+            shown = value.encode() if isinstance(value, str) else value
+            arguments.append(f"    {shown!r},  # {name}")
     return lines, arguments
 
 
 def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
-    name, desc = tensor.name, tensor.desc
+    name, desc = tensor.word, tensor.desc
     lines = []
     if data and tensor.bits is not None:
         word = f"np.uint{8 * tensor.bits.itemsize}"
         literals = folded((hex(int(bits)) for bits in tensor.bits), "    ")
         what = f"the bits of {desc.dtype} {list(desc.shape)}"
         array = f"np.array([  # {what}\n{literals}\n], {word})"
-        lines = [f'{name}_device = lay("{name}", False, {array})']
+        lines = [f'{name}_device = lay("{tensor.name}", False, {array})']
     elif data:
         pattern = f"np.array({memory.pattern(desc.dtype).tolist()}, np.uint8)"
         filled = f"np.tile({pattern}, {desc.storage_elements})"
-        lines = [f'{name}_device = lay("{name}", True, {filled})  # until it is written']
+        lines = [f'{name}_device = lay("{tensor.name}", True, {filled})  # until it is written']
     return [
         *lines,
         f"{name} = tensor({desc.shape}, {tensor.dtype}, {tensor.format}, {desc.strides},"

@@ -58,21 +58,22 @@ def minimize(
     *,
     seed: int = 0,
     most: int = MOST_RUN,
+    edition: str = "",
     progress: Callable[[Failure], None] = lambda failure: None,
 ) -> Minimal:
     """The simplest call that fails as a case does, found by running at most ``most`` calls on a
-    device.
+    device. ``edition`` is that of the pages that judge them.
 
     Raises FileError where the case passes when it is run again.
     """
     call = case.asked
     with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder:
-        trials = Trials(backend, seed, Path(folder), dict(case.inputs))
+        trials = Trials(backend, seed, Path(folder), dict(case.inputs), edition)
         failures = trials.failures([NamedCall(case.id, call, {})], case.recipe or DEFAULT)
         if not failures:
             text = "passes when it is run again: there is nothing to minimize"
             raise FileError([Problem(case.id, None, "", text)])
-        spec = catalog().by_page[case.op, case.product]
+        spec = catalog(edition).by_page[case.op, case.product]
         (rules,) = _broken(spec, [call])
         reduction = _Reduction(trials, spec, rules, failures[0], most)
         for failure in reduction.steps():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations, islice
+from typing import Any
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.minimization.assignment import Assignment, Candidate, Chosen, FlatShape
@@ -80,10 +81,15 @@ def _smaller_choices(spec: Spec, ref: Reference, value: Chosen) -> Iterable[Chos
     return []
 
 
-def _smaller(value: int) -> list[int]:
-    """Simpler numbers than one, the simplest first."""
+def _smaller(value: Any) -> list[Any]:
+    """Simpler values than one, the simplest first."""
+    if value is None or isinstance(value, str):
+        return []
     if isinstance(value, bool):
         return [False] if value else []
+    if isinstance(value, float):
+        simple = [1.0, 0.0, 0.5]
+        return simple[: simple.index(value)] if value in simple else simple
     if value < 0:
         return [0, 1, value // 2 + 1]
     return [less for less in dict.fromkeys((0, 1, 2, value // 2, value - 1)) if less < value]

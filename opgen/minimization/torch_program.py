@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
 
 from opgen.devices.torch_dtypes import NATIVE, WIDE
+from opgen.minimization import torch_normalizations, torch_pools
 from opgen.minimization.failure import Failure
-from opgen.minimization.program_text import NO_ANSWER, docstring, folded, parts, tensors
+from opgen.minimization.program_text import (
+    NO_ANSWER,
+    Arguments,
+    docstring,
+    folded,
+    listed,
+    parts,
+    tensors,
+)
+from opgen.minimization.torch_function_calls import FUNCTIONS
 from opgen.model import TensorDesc
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, FORMATS
 from opgen.numerics.rounding import in_compute
 from opgen.numerics.views import index
-
-Arguments: TypeAlias = Mapping[str, Any]
-"""A call's arguments by name."""
 
 _HEAD = '''\
 """{summary}
@@ -107,56 +113,109 @@ def _convolution(args: Arguments) -> str:
         padding = padding[::2]
     return (
         "gradInput, gradWeight, gradBias = torch.ops.aten.convolution_backward(\n    gradOutput,"
-        f" input, weight, {_list(args['biasSizes'])}, {_list(args['stride'])}, {_list(padding)},\n "
-        f"   {_list(args['dilation'])}, {args['transposed']}, {_list(args['outputPadding'])},"
-        f" {args['groups']},\n    {_list(args['outputMask'])},\n)"
+        f" input, weight, {listed(args['biasSizes'])}, {listed(args['stride'])}, {listed(padding)},\n "
+        f"   {listed(args['dilation'])}, {args['transposed']}, {listed(args['outputPadding'])},"
+        f" {args['groups']},\n    {listed(args['outputMask'])},\n)"
     )
 
 
-def _avg_pool(args: Arguments, axes: int = 2) -> str:
-    window = ", ".join(_list(args[name]) for name in ("kernelSize", "stride", "padding"))
+def _pad(args: Arguments, kind: str) -> str:
     return (
-        f"gradInput = torch.ops.aten.avg_pool{axes}d_backward(\n    gradOutput, self, {window},\n"
-        f"    {args['ceilMode']}, {args['countIncludePad']}, {args['divisorOverride'] or None},\n)"
+        f"gradInput = torch.ops.aten.{kind}_backward(gradOutput, self, {listed(args['padding'])})"
     )
 
 
-def _avg_pool_3d(args: Arguments) -> str:
-    window = args["kernelSize"] * (3 // len(args["kernelSize"]))
-    small = any(
-        extent < kernel for extent, kernel in zip(args["self"].shape[-3:], window, strict=True)
-    )
-    return "" if small else _avg_pool(args, 3)  # torch refuses an image smaller than its window
-
-
-def _group_norm(args: Arguments) -> str:
-    n, c, area, group = (args[name] for name in ("N", "C", "HxW", "group"))
-    gamma = f"gamma.reshape({c})" if isinstance(args["gamma"], TensorDesc) else "None"
+def _circular_pad(args: Arguments) -> str:
     return (
-        "gradInput, gradGammaOut, gradBetaOut = torch.ops.aten.native_group_norm_backward(\n   "
-        f" gradOut.reshape({n}, {c}, {area}), input.reshape({n}, {c}, {area}), mean.reshape({n},"
-        f" {group}), rstd.reshape({n}, {group}),\n    {gamma}, {n}, {c}, {area}, {group},"
-        f" {_list(args['outputMask'])},\n)"
+        "leaf = torch.zeros_like(self, requires_grad=True)\n"
+        f'padded = torch.nn.functional.pad(leaf, {listed(args["padding"])}, mode="circular")\n'
+        "gradInput = torch.autograd.grad(padded, leaf, gradOutput)[0]"
     )
 
 
-def _reflection_pad(args: Arguments, axes: int = 2) -> str:
+def _upsample(args: Arguments, kind: str) -> str:
+    gradient, output = [name for name in args if isinstance(args[name], TensorDesc)]
+    size, given, end = list(args[output].shape), gradient, ""
+    if args[gradient].format in ("NHWC", "NDHWC"):
+        size, given, end = [size[0], size[-1], *size[1:-1]], f"{gradient}.movedim(-1, 1)", "(1, -1)"
+    flags = [args["alignCorners"]] if "alignCorners" in args else []
+    scales = [args[name] if flags and args[name] > 0 else None for name in args if "scales" in name]
     return (
-        f"gradInput = torch.ops.aten.reflection_pad{axes}d_backward(gradOutput, self,"
-        f" {_list(args['padding'])})"
+        f"{output} = torch.ops.aten.{kind}_backward(\n    {given}.contiguous(),"
+        f" {listed(args['outputSize'])}, {size}, {', '.join(map(repr, (*flags, *scales)))}\n)"
+        + (f".movedim{end}" if end else "")
     )
 
 
-def _list(values: Sequence[int] | None) -> str:
-    return "None" if values is None else repr(list(values))
+def _log_softmax(args: Arguments) -> str:
+    return (
+        "out = torch.ops.aten._log_softmax_backward_data(\n"
+        f"    gradOutput, output, {args['dim']}, output.dtype\n)"
+    )
+
+
+def _softmax(args: Arguments) -> str:
+    return (
+        "out = torch.ops.aten._softmax_backward_data(\n"
+        f"    gradOutput, output, {args['dim']}, output.dtype\n)"
+    )
+
+
+def _embedding(args: Arguments) -> str:
+    weights, padding = args["numWeights"], args["paddingIdx"]
+    shape = listed([*args["indices"].shape, args["grad"].shape[-1]])
+    return (
+        "out = torch.ops.aten.embedding_dense_backward(\n"
+        f"    grad.reshape({shape}), indices.long(), {weights},"
+        f" {padding if padding < weights else -1}, {args['scaleGradByFreq']},\n)"
+    )
+
+
+def _grid_sampler(args: Arguments) -> str:
+    modes = f"{args['interpolationMode']}, {args['paddingMode']}, {args['alignCorners']}"
+    return (
+        "inputGrad, gridGrad = torch.ops.aten.grid_sampler_2d_backward(\n"
+        f"    gradOutput, input, grid, {modes}, {listed(args['outputMask'])},\n)"
+    )
+
+
+def _nll_loss(args: Arguments) -> str:
+    each = args["reduction"] == 0 and len(args["self"].shape) == 2
+    return (
+        "out = torch.ops.aten.nll_loss_backward(\n"
+        f"    {'gradOutput' if each else 'gradOutput.reshape(())'}, self, target.long(), weight,"
+        f" {args['reduction']}, {args['ignoreIndex']}, totalWeight.reshape(()),\n)"
+    )
 
 
 CALLS: Mapping[str, Callable[[Arguments], str]] = {
+    **FUNCTIONS,
     "aclnnConvolutionBackward": _convolution,
-    "aclnnAvgPool2dBackward": _avg_pool,
-    "aclnnGroupNormBackward": _group_norm,
-    "aclnnReflectionPad2dBackward": _reflection_pad,
-    "aclnnAvgPool3dBackward": _avg_pool_3d,
-    "aclnnReflectionPad1dBackward": partial(_reflection_pad, axes=1),
+    **torch_normalizations.CALLS,
+    **torch_pools.CALLS,
+    **{
+        f"aclnn{kind}{axes}dBackward": partial(_pad, kind=f"{kind[:-3].lower()}_pad{axes}d")
+        for kind, several in {"ReflectionPad": (1, 2, 3), "ReplicationPad": (1, 2)}.items()
+        for axes in several
+    },
+    "aclnnCircularPad2dBackward": _circular_pad,
+    **{
+        f"aclnnUpsample{name}": partial(_upsample, kind=kind)
+        for name, kind in {
+            "Bilinear2dBackward": "upsample_bilinear2d",
+            "Bilinear2dBackwardV2": "upsample_bilinear2d",
+            "Bicubic2dBackward": "upsample_bicubic2d",
+            "Trilinear3dBackward": "upsample_trilinear3d",
+            "Nearest1dBackward": "upsample_nearest1d",
+            "Nearest2dBackward": "upsample_nearest2d",
+            "NearestExact2dBackward": "_upsample_nearest_exact2d",
+            "NearestExact3dBackward": "_upsample_nearest_exact3d",
+        }.items()
+    },
+    "aclnnEmbeddingDenseBackward": _embedding,
+    "aclnnGridSampler2DBackward": _grid_sampler,
+    "aclnnLogSoftmaxBackward": _log_softmax,
+    "aclnnNLLLossBackward": _nll_loss,
+    "aclnnSoftmaxBackward": _softmax,
 }
 """The operators of :data:`opgen.devices.torch_operators.ADAPTERS`, as text."""

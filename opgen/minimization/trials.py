@@ -32,20 +32,21 @@ class Trials:
     """The calls of one search, each batch of them a bundle in a folder that is thrown away.
 
     ``data`` are inputs by name, for calls whose inputs have just these shapes and may hold them;
-    the inputs of other calls are drawn. ``ran`` counts the calls.
+    the inputs of other calls are drawn. ``edition`` is that of the pages. ``ran`` counts the calls.
     """
 
     backend: Backend
     seed: int
     folder: Path
     data: Mapping[str, Array] = field(default_factory=dict)
+    edition: str = ""
     ran: int = 0
 
     def failures(self, calls: Sequence[NamedCall], recipe: str) -> list[Failure]:
         """Those of the calls that fail, in their order."""
         if not calls:
             return []
-        known = catalog()
+        known = catalog(self.edition)
         own = {named.id: self.data for named in calls if self._may_hold_data(named.call)}
         suite = call_suite(
             calls,
@@ -56,7 +57,8 @@ class Trials:
         )
         self.ran += len(calls)
         bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"
-        engine.write(suite, bundle, {"seed": self.seed}, seed=self.seed)
+        edition = {"edition": self.edition} if self.edition else {}
+        engine.write(suite, bundle, {"seed": self.seed, **edition}, seed=self.seed)
         with Bundle(bundle) as file:
             run(file, self.backend, results, watch=False)
             with Results.open(results) as answers:

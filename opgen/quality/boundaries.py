@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opgen.calls.kinds import NUMERIC
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import functions
+from opgen.spec.language.term import Reference, View
 from opgen.spec.rules import Guard, Rule
-from opgen.suite.enumeration.edit_generator import distance
+from opgen.suite.enumeration.distance import distance, unit_of
 from opgen.suite.enumeration.reasons import excluded
 
 INSIDE, OUTSIDE = "valid", "invalid"
@@ -55,7 +57,7 @@ def boundaries(rule: Rule, judged: Judgement, reason: str = "") -> Iterator[Boun
         text = guard.require.text + (f" when {guard.when.text}" if guard.when else "")
         elsewhere = all(excluded(guard, spec, product) for product in spec.judges)
         never = reason or (ELSEWHERE if elsewhere else "")
-        away = distance(guard, view, rows)
+        away = distance(guard, view, rows, unit_of(guard, judged.table))
         reach, outside = guard.applies(view, rows), guard.broken(view, rows)
         apart = "" if (reach & (others == 0)).any() else _closed(judged, rule, reach)
         for name, standing in _inside(guard, away, reach & ~outside, judged):
@@ -114,7 +116,7 @@ def _outside(
     relation = guard.require
     if relation.is_inequality:
         yield "one step beyond", outside & _near(guard, away, judged, strict=("<=", ">="))
-    elif relation.left.kind == "int" and relation.operator in ("==", "in"):
+    elif relation.unit in NUMERIC and relation.operator in ("==", "in"):
         if not (relation.left.counts and any(right.text == "0" for right in relation.right)):
             yield "below", outside & (away < 0)
         yield "above", outside & (away > 0)
@@ -124,15 +126,36 @@ def _outside(
 
 def _near(guard: Guard, away: np.ndarray, judged: Judgement, strict: tuple[str, ...]) -> np.ndarray:
     """(rows,) bool: less than the smallest change of the left side away from the limit, in the
-    units of the distance; with a ``strict`` comparison, at most.
+    units of the distance; with a ``strict`` comparison, at most. Where one more of any name changes
+    the side by more than that, as in a product of extents, one more of some name is enough.
     """
     left, right = guard.require.left.read(judged.view), guard.require.right[0].read(judged.view)
-    step = 1.0
-    if left.over != right.over:
-        smallest = functions.Value(np.asarray(1), True, left.over)
-        step = float(functions.over_one_divisor(smallest, right)[0])
+    smallest = 1.0
+    if left.over != right.over and guard.require.unit == "int":
+        unit = functions.Value(np.asarray(1), True, left.over)
+        smallest = float(functions.over_one_divisor(unit, right)[0])
+    changes = [
+        np.abs(distance(guard, _OneMore(judged.view, ref), len(away)) - away)
+        for ref in guard.require.left.refs
+        if guard.require.unit == "int" and ref[1] != "shape"
+    ]
+    changes = [np.where(change > 0, change, smallest) for change in changes] or [smallest]
+    step = np.where(np.min(changes, axis=0) > smallest, np.max(changes, axis=0), smallest)
     far = np.abs(away)
     return np.asarray(far <= step if guard.require.operator in strict else far < step)
+
+
+@dataclass(frozen=True)
+class _OneMore:
+    """Columns in which one name is larger by one."""
+
+    view: View
+    name: Reference
+
+    def get(self, reference: Reference) -> functions.Value:
+        value = self.view.get(reference)
+        more = value.data + 1 if reference == self.name else value.data
+        return value._replace(data=more)
 
 
 def _shown(text: str, kind: str, value: object) -> str:

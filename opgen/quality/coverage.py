@@ -6,7 +6,7 @@ Tuples are counted by :func:`opgen.suite.covering.count`, which shares no code w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -21,13 +21,17 @@ from opgen.suite import covering
 from opgen.suite.covering.model import Tuple
 from opgen.suite.enumeration.enumerator import EnumerationReport
 from opgen.suite.enumeration.levels import levels_of
-from opgen.suite.enumeration.reasons import accompanied, unreachable
+from opgen.suite.enumeration.reasons import FATAL, accompanied, unreachable
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
 
 STRENGTHS = (1, 2, 3)
 MOST_NAMED = 20
 """Missing tuples that are named; there may be thousands."""
+SAVED = "the forward saves these elements, and no call gives them a range"
+"""Why no call stands at the limit of a rule about elements that a kernel computes."""
+_ELEMENTS = ("least", "greatest")
+"""What a rule asks of the elements of a tensor."""
 Data: TypeAlias = dict[str, Any]
 """Plain data, as JSON has it."""
 
@@ -88,7 +92,8 @@ def _rate(counts: Sequence[Mapping[str, int]], part: str, whole: str) -> float:
 
 def _page(calls: PageCalls, plan: Plan, tier: str, report: EnumerationReport | None) -> Data:
     spec, judged = calls.spec, judge(calls.spec, calls.table)
-    rules = [_rule(judged, i) for i in range(len(spec.rules))]
+    fatal = report.fatal if report else ()
+    rules = [_rule(judged, i, plan, fatal) for i in range(len(spec.rules))]
     return {
         "page": spec.name,
         "file": spec.page.file if spec.page else spec.file,
@@ -106,9 +111,11 @@ def _page(calls: PageCalls, plan: Plan, tier: str, report: EnumerationReport | N
     }
 
 
-def _rule(judged: Judgement, i: int) -> Data:
+def _rule(judged: Judgement, i: int, plan: Plan, fatal: Collection[str]) -> Data:
     spec, rule, broken = judged.spec, judged.spec.rules[i], judged.broken[i]
-    of_rule = list(boundaries(rule, judged, unreachable(rule, spec)))
+    saved = any(what in _ELEMENTS and plan.roles.get(name) == "saved" for name, what in rule.refs)
+    why_none = (SAVED if saved else "") or (FATAL if rule.id in fatal else "")
+    of_rule = list(boundaries(rule, judged, unreachable(rule, spec) or why_none))
     tested, testable = count(of_rule)
     codes = {str(code) for row in np.flatnonzero(broken)[:200] for code in judged.codes(int(row))}
     return {
@@ -169,14 +176,14 @@ def _axes(
         for i, axis in enumerate(compiled.axes)
     ]
     for t in STRENGTHS:
-        (tally,) = covering.count(model, rows, t, listed=True)
-        missing = [_named(compiled, values) for values in (tally.missing or [])[:MOST_NAMED]]
+        (tally,) = covering.count(model, rows, t)
+        missing = [_named(compiled, values) for values in tally.missing[:MOST_NAMED]]
         totals = dict(zip(keys, tally.totals(), strict=True))
         tuples.append({"t": t, **totals, "missing": missing})
         for i, axis in enumerate(axes):
             axis[str(t)] = dict(zip(keys, tally.of_factor(i), strict=True))
         if t == 2:
-            impossible = (tally.impossible or [])[:MOST_NAMED]
+            impossible = tally.impossible[:MOST_NAMED]
     infeasible = [
         {
             "values": _named(compiled, values),

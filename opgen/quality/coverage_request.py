@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from opgen.bundle.read.readback import case_table, kinds_of
+from opgen.calls.categorical import Categorical
+from opgen.calls.factorize import by_key
 from opgen.calls.jsonl import read_calls
 from opgen.calls.table import from_calls
-from opgen.model import Call, FileError
+from opgen.comparison.calls_by_page import calls_by_page
+from opgen.model import FileError
 from opgen.numerics.recipes import DEFAULT
 from opgen.quality.coverage import Data, PageCalls, coverage, of_cases
-from opgen.spec.catalog import catalog
+from opgen.spec.catalog import Catalog, catalog, edition_of
 from opgen.spec.spec import Spec
 from opgen.suite.selection import Request, plans_of
 from opgen.suite.suite import Suite
@@ -23,33 +25,48 @@ def of_suite(request: Request, suite: Suite) -> Data:
     return coverage(of_cases(suite.cases, suite.specs.values()), plans, tier, suite.reports)
 
 
-def of_file(operators: Sequence[str], plan: str, bundle: str = "", calls: str = "") -> Data:
-    """The report of :func:`opgen.quality.coverage.coverage` of a bundle, or of a file of calls."""
-    apis = {catalog().api(name) for name in operators} or set(catalog().kinds)
-    specs = [spec for spec in catalog().specs if spec.api in apis]
-    pages = _of_bundle(bundle, specs) if bundle else _of_calls(calls, specs)
+def of_file(
+    operators: Sequence[str], plan: str, bundle: str = "", calls: str = "", edition: str = ""
+) -> Data:
+    """The report of :func:`opgen.quality.coverage.coverage` of a bundle, or of a file of calls,
+    by the pages of an ``edition``; a bundle says itself which it was made of.
+    """
+    known = catalog(_edition_of(bundle) if bundle else edition)
+    apis = {known.api(name) for name in operators} or set(known.kinds)
+    specs = [spec for spec in known.specs if spec.api in apis]
+    pages = _of_bundle(bundle, specs) if bundle else _of_calls(calls, specs, known)
     if not pages:
         raise FileError.of(bundle or calls, "", "holds no call of the operators asked for")
     counted = {page.spec.api for page in pages}
-    plans, tier = plans_of(plan, counted)
+    plans, tier = plans_of(plan, counted, _edition_of(bundle) if bundle else edition)
     if others := counted - plans.keys():
         text = f"is no plan of {', '.join(sorted(others))}; name the operator to count"
         raise FileError.of("`plan`", plan, text)
     return coverage(pages, plans, tier)
 
 
+def _edition_of(bundle: str) -> str:
+    import opgen
+
+    with opgen.open(bundle) as held:
+        return edition_of(held.header)
+
+
 def _of_bundle(path: str, specs: Iterable[Spec]) -> list[PageCalls]:
     import opgen
 
     with opgen.open(path) as bundle:
-        return of_cases(case_table(bundle, kinds_of(bundle) | catalog().kinds), specs)
+        recipes = Categorical.coded(bundle.strings, bundle.tables["cases"]["recipe"])
+        return [
+            PageCalls(spec, table, list(recipes.take(rows)))
+            for spec, rows, table in calls_by_page(bundle, range(len(bundle)))
+            if spec in specs
+        ]
 
 
-def _of_calls(path: str, specs: Iterable[Spec]) -> list[PageCalls]:
-    calls: dict[str, list[Call]] = {}
-    for named in read_calls(path, catalog().kinds):
-        page = catalog().by_page[named.call.api, named.call.product]
-        calls.setdefault(page.name, []).append(named.call)
+def _of_calls(path: str, specs: Iterable[Spec], known: Catalog) -> list[PageCalls]:
+    read = [named.call for named in read_calls(path, known.kinds)]
+    calls = by_key((known.by_page[call.api, call.product].name, call) for call in read)
     return [
         PageCalls(spec, from_calls(spec.api, spec.kinds, mine), [DEFAULT] * len(mine))
         for spec in specs

@@ -24,6 +24,7 @@ from opgen.comparison.first_phase import admissible
 from opgen.comparison.verdicts import diff
 from opgen.model import CRASH, Verdict
 from opgen.quality.mutant_results import (
+    CAUGHT,
     IMPOSSIBLE,
     MASKED,
     NOTICED,
@@ -34,8 +35,9 @@ from opgen.quality.mutant_results import (
 )
 from opgen.quality.mutants import ALL, modes
 from opgen.quality.mutants.bundle_cases import PageCases, cases_by_page, device_batches
-from opgen.quality.mutants.checkers import Family, WrongChecker, stricter, vacuous
+from opgen.quality.mutants.checkers import Family, WrongChecker
 from opgen.quality.mutants.device import answer
+from opgen.quality.mutants.equivalent import stricter, vacuous
 from opgen.quality.mutants.mutant import NOTHING, DeviceBatch, Mutant, Outputs
 from opgen.suite.enumeration.reasons import unreachable
 
@@ -116,7 +118,7 @@ def _kernels(
             if whole is not None:
                 whole.members += by_mode(whole, cases, wrong[mutant.name, cases.spec.name])
     for result in results.values():
-        result.why = "" if result.cases else why(result)
+        result.why = "" if result.outcome == CAUGHT else why(result)
     return list(results.values()), failing
 
 

@@ -5,22 +5,16 @@ which rule.
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
 
 import numpy as np
 
-from opgen.generation.engine import layout
+from opgen.calls.case_table import CaseTable
+from opgen.calls.factorize import by_key
+from opgen.generation.needs import needs
 from opgen.quality.coverage import Data
 from opgen.spec.rules import Rule
+from opgen.suite.enumeration.reasons import FATAL
 from opgen.suite.suite import Suite
-
-
-class _Violation(NamedTuple):
-    """A case made to break a rule: its nearest valid case, and the rules that it breaks besides."""
-
-    case: str
-    nearest_valid: str
-    others: list[str]
 
 
 def summarize(suite: Suite) -> Data:
@@ -34,7 +28,7 @@ def summarize(suite: Suite) -> Data:
     inconclusive = Counter(filter(None, cases.inconclusive))
     return {
         "cases": len(cases),
-        "bytes": layout(suite).bytes,
+        **needs(suite)._asdict(),
         "with_data": int((cases.phase == 2).sum()),
         "inconclusive": inconclusive.total(),
         "why_inconclusive": dict(inconclusive),
@@ -55,48 +49,52 @@ def counts(suite: Suite) -> list[Data]:
 
 def _page(suite: Suite, name: str) -> Data:
     """The rules of one page of a suite, and how far the suite breaks them; ``pairs`` are calls that
-    break two rules, ``left_out`` did not fit the budget, ``crashing`` would end the host
+    break two rules, ``left_out`` did not fit the ``budgets``, ``crashing`` would end the host
     process.
     """
     spec, report = suite.specs[name], suite.reports.get(name)
-    violations: dict[str, list[_Violation]] = {rule.id: [] for rule in spec.rules}
-    pairs = 0
     cases = suite.cases.take(suite.rows_of(name))
     cases = cases.take(np.flatnonzero(cases.kind.mask(lambda kind: kind == "invalid")))
-    for case, purposes, page, nearest in zip(
-        cases.id, cases.purposes, cases.page, cases.nearest_valid, strict=True
-    ):
-        pairs += purposes[0].verb == "orders"
-        broken = [broken.rule for broken in page.breaks]
-        for rule in [purpose.rules[0] for purpose in purposes if purpose.verb == "breaks"]:
-            others = [other for other in broken if other != rule]
-            violations[rule].append(_Violation(case, nearest, others))
-    rules = [_rule(rule, violations[rule.id]) for rule in spec.rules if rule.forbids]
+    whole = [one for one in suite.left_out if one.page == name]
+    broken = (
+        (purpose.rules[0], row)
+        for row, purposes in enumerate(cases.purposes)
+        for purpose in purposes
+        if purpose.verb == "breaks"
+    )
+    rows = by_key(broken)
+    rules = [_rule(rule, cases, rows.get(rule.id, [])) for rule in spec.rules if rule.forbids]
     if report is not None:
         for entry in rules:
             if not entry["invalid"]:
-                entry["why_none"] = report.unreached.get(entry["rule"], "")
+                why = FATAL if entry["rule"] in report.fatal else ""
+                entry["why_none"] = why or report.unreached.get(entry["rule"], "")
     return {
         "rules": rules,
         "with_others": sum(bool(entry["others"]) for entry in rules),
         "unreachable": sum(not entry["invalid"] for entry in rules),
-        "pairs": pairs,
+        "pairs": sum(purposes[0].verb == "orders" for purposes in cases.purposes),
         "dropped": report.dropped if report else 0,
-        "left_out": report.left_out if report else 0,
+        "left_out": len({case for one in whole if not one.data_only for case in one.cases}),
+        "budgets": [
+            {"key": one.key, "cases": list(one.cases), "data_only": one.data_only} for one in whole
+        ],
         "crashing": report.crashing if report else 0,
     }
 
 
-def _rule(rule: Rule, violations: list[_Violation]) -> Data:
-    others = min((violation.others for violation in violations), key=len, default=[])
+def _rule(rule: Rule, cases: CaseTable, rows: list[int]) -> Data:
+    """A rule, and the cases that were made to break it, at some rows."""
+    broken = [[b.rule for b in cases.page[row].breaks if b.rule != rule.id] for row in rows]
+    others = min(broken, key=len, default=[])
     return {
         "rule": rule.id,
         "bucket": rule.bucket,
         "code": rule.code,
         "clause": rule.clause,
         "at": list(rule.at),
-        "invalid": [violation.case for violation in violations],
-        "nearest_valid": sorted({v.nearest_valid for v in violations if v.nearest_valid}),
-        "isolated": bool(violations) and not others,
+        "invalid": [cases.id[row] for row in rows],
+        "nearest_valid": sorted({cases.nearest_valid[row] for row in rows} - {""}),
+        "isolated": bool(rows) and not others,
         "others": others,
     }

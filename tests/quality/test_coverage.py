@@ -200,7 +200,7 @@ def test_calls_are_counted_against_a_plan_of_ones_own(tmp_path: Path) -> None:
         ),
         (["group_norm_backward"], "holds no call of the operators asked for"),
         (
-            ["reflection_pad_backward"],
+            ["reflection_pad2d_backwards"],
             "no such operator (did you mean 'reflection_pad2d_backward'?)",
         ),
     ],

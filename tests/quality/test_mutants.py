@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -32,33 +33,43 @@ from opgen.quality.mutant_results import (
     MutantResult,
     MutationScore,
 )
-from opgen.quality.mutants import ALL, FAMILIES, KERNELS, NOTHING, find, names
-from opgen.quality.mutants.arithmetic import truncated
+from opgen.quality.mutants import (
+    ALL,
+    FAMILIES,
+    KERNELS,
+    NOTHING,
+    find,
+    indices,
+    interpolation,
+    memory,
+    names,
+)
 from opgen.quality.mutants.bundle_cases import cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, flipped, nearly, shifted
 from opgen.quality.mutants.device import answer
-from opgen.quality.mutants.geometry import mirrored
-from opgen.quality.mutants.memory import contiguous
 from opgen.quality.mutants.mutant import DeviceBatch, Mutant
+from opgen.quality.mutants.precision import truncated
+from opgen.quality.mutants.reflection import mirrored
 from opgen.quality.mutation_score import score
 from opgen.report import mutants as report
 from opgen.spec.catalog import catalog
 from opgen.suite.selection import Request
 from opgen.suite.suite import plan_suite
+from tests.support.suites import page
 
 OPERATORS = (
     "avg_pool2d_backward",
     "convolution_backward",
     "group_norm_backward",
     "reflection_pad2d_backward",
+    "hardswish_backward",
+    "log_softmax_backward",
 )
 STATES = (1, 2, 3, 4, 5) if os.environ.get("OPGEN_SLOW") == "1" else (1,)
 """States that break ties between calls; each takes half a minute."""
-TOO_LARGE_FOR_SMOKE = {
-    (op, "third_tile_unwritten")
-    for op in ("avg_pool2d", "avg_pool3d", "reflection_pad1d", "reflection_pad2d")
-}
-"""Outputs of more than 4096 elements are left to the tier standard."""
+LEFT_TO_STANDARD = 0.02
+"""Share of the kernels that smoke may miss, where ties are broken otherwise than in the plan that
+ships: what these need is one pair of values, and smoke tries no pairs."""
 MANUAL = Path(opgen.__file__).parent / "quality" / "MUTANTS.md"
 
 
@@ -81,7 +92,9 @@ def smoke(folder: Path) -> Iterator[Bundle]:
 
 @pytest.fixture(scope="module")
 def pads(folder: Path) -> Iterator[Bundle]:
-    with opgen.open(written(folder / "pads.h5", Request(OPERATORS[3:], ("ascend910b",)))) as bundle:
+    with opgen.open(
+        written(folder / "pads.h5", Request(OPERATORS[3:4], ("ascend910b",)))
+    ) as bundle:
         yield bundle
 
 
@@ -110,18 +123,26 @@ def test_standard_catches_every_one(op: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("state", STATES)
 def test_smoke_catches_every_kernel_however_ties_are_broken(state: int, tmp_path: Path) -> None:
+    """All but what is wrong in the third tile alone, of operators whose outputs have two."""
     pages, tier = Request().pages()
     suite = plan_suite(pages, tier, random_state=state)
     engine.write(suite, tmp_path / "suite.h5", header(Request(), suite, 0))
     with opgen.open(tmp_path / "suite.h5") as bundle:
         found = score(bundle, [*KERNELS, find("condition_ignored")])
     assert found.control == []
-    missed = {
-        (result.op.removesuffix("_backward"), result.mutant)
+    third_tile = {
+        batch.op
+        for batch in suite.batches
+        if any(prod(batch.tensors[out].shape) > memory.TILES for out in batch.wanted)
+    }
+    missed = [
+        (result.op, result.mutant)
         for result in found.results
         if result.outcome in (MISSED, NOTICED)
-    }
-    assert missed == TOO_LARGE_FOR_SMOKE
+        and (result.mutant != "third_tile_unwritten" or result.op in third_tile)
+    ]
+    counted = sum(result.outcome in (CAUGHT, MISSED, NOTICED) for result in found.results)
+    assert len(missed) <= LEFT_TO_STANDARD * counted, missed
 
 
 def test_every_row_of_a_table_of_modes_is_told_from_every_other_dtype(
@@ -143,6 +164,8 @@ def test_every_row_of_a_table_of_modes_is_told_from_every_other_dtype(
         f"{pool} mode 3 (line 61): FLOAT16": {"bfloat16"},  # optional, as are the next
         f"{pool} mode 4 (line 61): HFLOAT32": {"float16", "bfloat16"},
         f"{pool} as stored": others - {"float"},
+        f"{pool} mode 1 (line 241): FLOAT16": others - {"float16"},
+        f"{pool} mode 4 (line 231): HFLOAT32": {"float16", "bfloat16"},  # optional
         f"{convolution} mode 1 (line 70): FLOAT16": others - {"float16"},
         f"{convolution} mode 3 (line 67): HFLOAT32": {"float16", "bfloat16"},  # optional
         f"{convolution} mode 4 (line 74): HFLOAT32": others - {"hfloat32"},
@@ -150,6 +173,10 @@ def test_every_row_of_a_table_of_modes_is_told_from_every_other_dtype(
         f"{convolution} mode 1 (line 34): FLOAT16": others - {"float16"},
         f"{convolution} mode 3 (line 33): FLOAT16": others - {"float16"},
         f"{convolution} mode 4 (line 33): FLOAT16": {"bfloat16"},  # optional
+        f"{convolution} mode 1 (line 282): FLOAT16": others - {"float16"},
+        f"{convolution} mode 3 (line 281): HFLOAT32": {"float16", "bfloat16"},  # optional
+        f"{convolution} mode 4 (line 283): HFLOAT32": others - {"hfloat32"},
+        f"{convolution} mode 5 (line 280): FLOAT": others - {"float"},
         f"{convolution} as stored": {"float16", "bfloat16"},  # FLOAT16 and BFLOAT16 only
     }
 
@@ -193,6 +220,8 @@ def test_an_optional_mode_shows_which_dtype_was_used(smoke: Bundle) -> None:
         ("avg_pool2d_backward", 1),
         ("avg_pool2d_backward", 2),
         ("avg_pool2d_backward", 3),
+        ("avg_pool2d_backward.2026-08", 3),
+        ("convolution_backward.2026-08", 2),
         ("convolution_backward.ascend910b", 2),
         ("convolution_backward.atlas", 3),
     }
@@ -281,7 +310,7 @@ def test_a_difference_within_the_bound_is_not_caught(pads: Bundle) -> None:
 def test_a_wrong_control_voids_the_score(pads: Bundle) -> None:
     broken = replace(NOTHING, output=lambda cases, name, array: array + 1)
     found = score(pads, [find("corners_missing")], correct=broken)
-    assert found.control and "void" in report.summary(found, "smoke")
+    assert found.control and report.summary(found, "smoke")[-1].startswith("void")
 
 
 # kernels ------------------------------------------------------------------------------------------
@@ -296,13 +325,11 @@ def batches(op: str) -> Iterator[DeviceBatch]:
             if batch.wanted and sum(np.prod(t.shape) for t in batch.tensors.values()) < 400000
         ]
         random.Random(7).shuffle(chosen)
-        gradient = next(name for name, role in plan.roles.items() if role == "gradient")
         for batch in chosen:
             arrays = engine.compute(batch, 0)
             storage = {name: array for (name, role), array in arrays.items() if role == "input"}
-            yield DeviceBatch(
-                spec, batch, suite.cases[int(batch.rows[0])].call.args, storage, gradient
-            )
+            args = suite.cases[int(batch.rows[0])].call.args
+            yield DeviceBatch(spec, batch, args, storage, batch.gradient)
 
 
 @pytest.mark.parametrize("op", sorted(catalog().operators))
@@ -338,7 +365,35 @@ def test_mutants_apply_where_there_is_something_to_do_wrong(kept: MutationScore)
         "not_cleared": set(OPERATORS),
     }.items():
         assert {op for op in mine if name in mine[op]} == ops
-    assert {name for found in mine.values() for name in found} == set(names())
+    applied = {name for found in mine.values() for name in found}
+    elsewhere = {
+        "approximation_swapped": "gelu_backward_v2",
+        "masked_elements_kept": "scaled_masked_softmax_backward",
+        "scale_ignored": "scaled_masked_softmax_backward",
+        "eps_ignored": "batch_norm_backward",
+        "saved_statistics_always": "batch_norm_backward",
+        "running_statistics_always": "batch_norm_backward",
+    }
+    for name, op in elsewhere.items():
+        mutant = find(name)
+        assert {spec.op for spec in catalog().specs if mutant.applies(spec)} == {op}
+    assert applied | elsewhere.keys() == set(names()) - {
+        mutant.name for mutant in (*indices.MUTANTS, *interpolation.MUTANTS)
+    }
+
+
+def test_wrong_places_between_elements_are_caught(folder: Path) -> None:
+    request = Request(("upsample_bilinear2d_backward_v2",))
+    with opgen.open(written(folder / "upsampling.h5", request)) as bundle:
+        found = score(bundle, interpolation.MUTANTS)
+    assert [result.outcome for result in found.of(*found.operators)] == ["caught"] * 4
+
+
+def test_a_mutant_of_geometry_does_not_apply_where_indices_say_what_windows_did() -> None:
+    (spec,) = catalog().of("aclnnMaxPool2dWithIndicesBackward")
+    applied = {mutant.name for mutant in KERNELS if mutant.applies(spec)}
+    assert not applied & {"stride_ignored", "dilation_swapped", "padding_ignored", "kernel_swapped"}
+    assert applied >= {"index_off_by_one", "duplicates_overwritten", "last_row_dropped"}
 
 
 def test_steps_of_the_device() -> None:
@@ -350,7 +405,7 @@ def test_steps_of_the_device() -> None:
         np.abs(truncated(values[:3], "BFLOAT16")) <= np.abs(rounded(values[:3], "BFLOAT16"))
     ).all()
     strided = TensorDesc((2, 2), "FLOAT", strides=(4, 1), offset=1)
-    assert contiguous(np.arange(12).reshape(1, 12), strided).tolist() == [[1, 2, 3, 4]]
+    assert memory.contiguous(np.arange(12).reshape(1, 12), strided).tolist() == [[1, 2, 3, 4]]
 
 
 def test_the_control_stays_within_every_bound(smoke: Bundle) -> None:
@@ -506,12 +561,12 @@ def invoke(*args: str) -> Result:
 
 def test_results_of_a_mutant_say_so(tmp_path: Path) -> None:
     bundle, results = (
-        written(tmp_path / "pads.h5", Request(OPERATORS[3:], ("ascend910b",))),
+        written(tmp_path / "pads.h5", Request(("reflection_pad2d_backward",), ("ascend910b",))),
         tmp_path / "r.h5",
     )
     for mutant, more in (
         (find("corners_missing"), ""),
-        (find("stride_swapped"), ", of which no case here is about"),
+        (find("stride_swapped"), "; this changes nothing in aclnnReflectionPad2dBackward"),
     ):
         shown = CliRunner().invoke(
             main,
@@ -561,12 +616,21 @@ def test_the_command() -> None:
         "1 of 1 mutants caught, 100.0 %" in text.output
         and "rules whose wrong checker" in text.output
     )
-    data = json.loads(invoke(*args, "--json").output)
+    data = json.loads(invoke(*args, "--json").stdout)
     assert (data["score"], data["control"], data["plan"]) == (100.0, [], "smoke")
     assert [mutant["outcome"] for mutant in data["mutants"]] == ["caught", "noticed"]
     assert "not_enforced_no_code/padding.length" in {
         rule["mutant"] for rule in data["mutants"][1]["rules"]
     }
+
+
+@pytest.mark.parametrize("name", ["tanh_backward", "layer_norm_backward"])
+def test_wrong_checkers_read_rules_about_shapes(name: str) -> None:
+    """A function that stands for a comparison, slices and shapes of shapes."""
+    spec = page(name)
+    wrong = {one.name for family in FAMILIES for one in family.members(spec)}
+    rule = "fits" if name.startswith("tanh") else "suffix"
+    assert {f"not_enforced/{rule}", f"wrong_code/{rule}"} <= wrong
 
 
 def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
@@ -583,7 +647,7 @@ def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
             for table in report.as_tables(given, rules)
             if str(table.title).startswith("rules whose wrong checker")
         ]
-        assert [list(map(str, table.columns[1].cells)) for table in found] == [named]
+        assert [[str(row[1]) for row in table.rows] for table in found] == [named]
     assert (
         len(
             list(

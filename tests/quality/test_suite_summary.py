@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from opgen.quality.suite_summary import summarize
-from opgen.suite.enumeration.reasons import unreachable
+from opgen.suite.enumeration.reasons import FATAL, unreachable
 from tests.support.suites import PAGES, page, suite
 
 
@@ -50,7 +50,8 @@ def test_every_rule_has_cases_and_nearest_valid_ones_or_a_reason(name: str) -> N
             smallest = min(len(ids[case].page.breaks) for case in entry["invalid"])
             assert len(entry["others"]) == smallest - 1 and entry["isolated"] == (smallest == 1)
         else:
-            assert entry["why_none"] == unreachable(rule, spec) != ""
+            fatal = rule.id in suite(name).reports[name].fatal
+            assert entry["why_none"] == (FATAL if fatal else unreachable(rule, spec)) != ""
     assert counted["unreachable"] == sum(not entry["invalid"] for entry in counted["rules"])
     assert counted["with_others"] == sum(
         bool(entry["invalid"]) and not entry["isolated"] for entry in counted["rules"]

@@ -10,8 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from opgen.files.yamlfile import did_you_mean
-from opgen.model import FileError, Problem
-from opgen.quality.mutants import arithmetic, geometry, memory, modes
+from opgen.model import FileError
+from opgen.quality.mutants import (
+    arithmetic,
+    functions,
+    geometry,
+    indices,
+    interpolation,
+    memory,
+    modes,
+    precision,
+    reflection,
+)
 from opgen.quality.mutants.checkers import FAMILIES, Family
 from opgen.quality.mutants.mutant import NOTHING, Mutant
 from opgen.spec.spec import Spec
@@ -30,7 +40,12 @@ __all__ = [
 
 KERNELS: tuple[Mutant, ...] = (
     *geometry.MUTANTS,
+    *reflection.MUTANTS,
+    *indices.MUTANTS,
+    *interpolation.MUTANTS,
     *arithmetic.MUTANTS,
+    *precision.MUTANTS,
+    *functions.MUTANTS,
     *modes.MUTANTS,
     *memory.MUTANTS,
 )
@@ -48,16 +63,8 @@ def find(name: str) -> Mutant | Family:
     for mutant in (NOTHING, *ALL):
         if mutant.name == name:
             return mutant
-    raise FileError(
-        [
-            Problem(
-                "mutant",
-                None,
-                name,
-                f"no such mutant{did_you_mean(name, names())}; known: {', '.join(names())}",
-            )
-        ]
-    )
+    text = f"no such mutant{did_you_mean(name, names())}; opgen explain mutants lists them"
+    raise FileError.of("mutant", name, text)
 
 
 def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]:
@@ -70,9 +77,7 @@ def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]
     if not slash:
         return mutant, ""
     if not isinstance(mutant, Family):
-        raise FileError(
-            [Problem("mutant", None, name, f"is not a rule of a family; {own} is the whole name")]
-        )
+        raise FileError.of("mutant", name, f"is not a rule of a family; {own} is the whole name")
     known = list(dict.fromkeys(member.rule.id for spec in pages for member in mutant.members(spec)))
     if rule not in known:
         text = (

@@ -1,4 +1,4 @@
-"""Wrong kernels: what is divided, summed and normalised, and in which precision."""
+"""Wrong kernels: what is divided, summed and normalised."""
 
 from __future__ import annotations
 
@@ -8,25 +8,17 @@ from math import prod
 import numpy as np
 
 from opgen.golden import Array
-from opgen.numerics.arrays import by_parts
-from opgen.numerics.formats import format_of
-from opgen.numerics.rounding import binade, rounded, stored
 from opgen.quality.mutants.mutant import (
     Computation,
-    DeviceBatch,
     Mutant,
     Outputs,
     WrongKernel,
-    cast,
     on_gradient,
     on_names,
     on_tensors,
-    store,
     with_output,
 )
 
-PIECES = 8
-"""Partial sums that a narrow accumulator adds up."""
 PARAMETERS = ("gradWeight", "gradBias", "gradGammaOut", "gradBetaOut")
 """Outputs that are sums over samples."""
 TERMS = 128
@@ -83,6 +75,23 @@ def unbiased(given: Computation) -> Outputs:
     return with_output(outputs, "gradInput", grown) if count > 1 else outputs
 
 
+def of_the_other_phase(training: bool) -> WrongKernel:
+    """The statistics of training, or of inference, whatever ``training`` says, where a call has
+    them.
+    """
+    needed = ("saveMean", "saveInvstd") if training else ("runningMean", "runningVar")
+
+    def kernel(given: Computation) -> Outputs:
+        channels = given.gradient.shape[2]
+        known = all(
+            (tensor := given.tensors[name]) is not None and tensor.shape[1] == channels
+            for name in needed
+        )
+        return given.run(names={"training": int(training)} if known else {})
+
+    return kernel
+
+
 def gamma_beta_swapped(given: Computation) -> Outputs:
     """Two outputs, each written where the other belongs."""
     gamma, beta = "gradGammaOut", "gradBetaOut"
@@ -109,68 +118,11 @@ def adding(chosen: Callable[[Array], Array]) -> WrongKernel:
     return kernel
 
 
-# precision ----------------------------------------------------------------------------------------
-def accumulated(form: str) -> WrongKernel:
-    """Partial sums kept in a narrow format: every eighth element of the gradient goes to the same
-    one.
-    """
-
-    def kernel(given: Computation) -> Outputs:
-        gradient = given.gradient
-        piece = (np.arange(gradient[0].size) % PIECES).reshape(gradient.shape[1:])
-        total: Outputs = {}
-        for p in range(min(PIECES, gradient[0].size)):
-            part = given.run({given.of.gradient: np.where(piece == p, gradient, 0)})
-            for name, array in part.items():
-                total[name] = rounded(total.get(name, 0.0) + rounded(array, form), form)
-        return total
-
-    return kernel
-
-
-def truncated(values: Array, to: str) -> Array:
-    """Rounded towards zero to a format or a dtype."""
-    if np.iscomplexobj(values):
-        return by_parts(lambda part: truncated(part, to), values)
-    form = format_of(to)
-    with np.errstate(all="ignore"):
-        quantum = binade(values, form.low) * 2.0 ** (1 - form.digits)
-        whole = np.clip(np.trunc(values / quantum) * quantum, -form.max, form.max)
-    return np.where(np.isfinite(values), whole, values)
-
-
-def truncating(cases: DeviceBatch, values: Array, storage: str, to: str | None) -> Array:
-    """Inputs truncated to the compute dtype."""
-    right = cast(cases, values, storage, to)
-    return values if right is values or to is None else truncated(values, to)
-
-
-def always(form: str) -> Callable[[DeviceBatch, Array, str, str | None], Array]:
-    """Inputs rounded to a format where FLOAT is asked for."""
-
-    def rounding(cases: DeviceBatch, values: Array, storage: str, to: str | None) -> Array:
-        if to == "FLOAT" and storage == "FLOAT":
-            return rounded(values, form)
-        return cast(cases, values, storage, to)
-
-    return rounding
-
-
 def with_race(given: Computation) -> Array:
     """One element of the gradient, another one in every run, comes too late."""
     late = given.gradient.copy().reshape(len(given.gradient), -1)
     late[np.arange(len(late)), given.of.element_of_each(late.shape[1])] = 0
     return late.reshape(given.gradient.shape)
-
-
-def clipped(values: Array, dtype: str, through: str | None) -> Array:
-    """The largest finite number for Inf."""
-    limit = min(format_of(through or dtype).max, format_of(dtype).max)
-
-    def part(array: Array) -> Array:
-        return np.clip(array, -limit, limit)
-
-    return store(by_parts(part, values), dtype, through)
 
 
 MUTANTS = (
@@ -259,6 +211,24 @@ MUTANTS = (
         kernel=unbiased,
     ),
     Mutant(
+        "eps_ignored",
+        "eps is 0",
+        ("eps",),
+        kernel=on_names(lambda given: {"eps": 0}),
+    ),
+    Mutant(
+        "saved_statistics_always",
+        "saved statistics are used, whatever training says",
+        ("training", "saveMean"),
+        kernel=of_the_other_phase(training=True),
+    ),
+    Mutant(
+        "running_statistics_always",
+        "running statistics are used, whatever training says",
+        ("training", "runningMean"),
+        kernel=of_the_other_phase(training=False),
+    ),
+    Mutant(
         "gamma_beta_swapped",
         "the gradients of gamma and beta are exchanged",
         ("gradGammaOut",),
@@ -277,49 +247,6 @@ MUTANTS = (
         kernel=adding(lambda terms: terms < TERMS),
     ),
     Mutant(
-        "accumulates_float16", "partial sums are kept in FLOAT16", kernel=accumulated("FLOAT16")
-    ),
-    Mutant(
-        "accumulates_bfloat16", "partial sums are kept in BFLOAT16", kernel=accumulated("BFLOAT16")
-    ),
-    Mutant(
-        "inputs_truncated",
-        "inputs are truncated to the compute dtype, not rounded",
-        ("cubeMathType",),
-        cast=truncating,
-    ),
-    Mutant(
-        "output_truncated",
-        "results are truncated to the output's dtype, not rounded",
-        store=lambda values, dtype, through: stored(
-            truncated(values if through is None else truncated(values, through), dtype), dtype
-        ),
-    ),
-    Mutant(
-        "hfloat32_for_float",
-        "inputs are rounded to HFLOAT32 where the compute dtype is FLOAT",
-        ("cubeMathType",),
-        cast=always("HFLOAT32"),
-    ),
-    Mutant(
-        "float16_for_float",
-        "inputs are rounded to FLOAT16 where the compute dtype is FLOAT",
-        ("cubeMathType",),
-        cast=always("FLOAT16"),
-    ),
-    Mutant(
-        "imaginary_dropped",
-        "the imaginary part is lost",
-        ("padLeft", "W"),
-        store=lambda v, dtype, through: store(v.real.astype(v.dtype), dtype, through),
-    ),
-    Mutant(
-        "conjugated",
-        "complex results are conjugated",
-        ("padLeft", "W"),
-        store=lambda v, dtype, through: store(np.conj(v), dtype, through),
-    ),
-    Mutant(
         "scaled_1_001",
         "results are 1.001 times as large",
         kernel=on_gradient(lambda given: given.gradient * 1.001),
@@ -329,12 +256,4 @@ MUTANTS = (
         "a race loses one element of the gradient, a different one in every run",
         kernel=on_gradient(with_race),
     ),
-    Mutant(
-        "nan_lost",
-        "NaN becomes 0",
-        store=lambda v, dtype, through: store(
-            by_parts(lambda a: np.where(np.isnan(a), 0.0, a), v), dtype, through
-        ),
-    ),
-    Mutant("inf_clipped", "Inf becomes the largest finite number", store=clipped),
 )

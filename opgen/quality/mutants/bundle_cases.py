@@ -10,16 +10,17 @@ from functools import cached_property
 
 import numpy as np
 
-from opgen.bundle.read.readback import case_table, kinds_of
 from opgen.bundle.read.reader import Bundle
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
+from opgen.comparison.calls_by_page import calls_by_page
 from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.mutants.mutant import DeviceBatch
-from opgen.spec.catalog import catalog
+from opgen.spec.catalog import catalog, edition_of
 from opgen.spec.compute_dtype import modes_of
 from opgen.spec.spec import Spec
+from opgen.suite.budget import NO_LIMIT
 from opgen.suite.planning.plan_check import shipped_plan
 from opgen.suite.suite import call_suite
 
@@ -76,15 +77,11 @@ class PageCases:
 
 def cases_by_page(bundle: Bundle, ids: Sequence[str] | None = None) -> list[PageCases]:
     """The cases of a bundle, or those of the given ids, page by page."""
-    cases = case_table(bundle, kinds_of(bundle) | catalog().kinds)
-    asked = np.arange(len(cases)) if ids is None else [bundle.rows[id] for id in ids]
-    pages = []
-    for spec in catalog().specs:
-        rows = np.intersect1d(cases.rows_of(spec.api, spec.judges), asked)
-        if len(rows):
-            mine = tuple(cases.id[row] for row in rows.tolist())
-            pages.append(PageCases(spec, rows, mine, cases.calls_of(rows)))
-    return pages
+    asked = range(len(bundle)) if ids is None else [bundle.rows[id] for id in ids]
+    return [
+        PageCases(spec, rows, tuple([bundle.ids[row] for row in rows.tolist()]), table)
+        for spec, rows, table in calls_by_page(bundle, asked)
+    ]
 
 
 def device_batches(
@@ -101,8 +98,8 @@ def device_batches(
     ids = [cases.ids[row] for row in rows.tolist()]
     calls = dict(zip(ids, cases.table.take(rows).calls(), strict=True))
     named = [NamedCall(id, call, {}) for id, call in calls.items()]
-    plan = shipped_plan(catalog().of(cases.spec.api))
-    suite = call_suite(named, lambda call: cases.spec, lambda spec: plan, elements=2**62)
+    plan = shipped_plan(catalog(edition_of(bundle.header)).of(cases.spec.api))
+    suite = call_suite(named, lambda call: cases.spec, lambda spec: plan, limit=NO_LIMIT)
     for batch in suite.batches:
         if batch.wanted:
             storage = {

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from opgen.golden import Array, kernel
+from opgen.numerics.arrays import turned
 from opgen.numerics.rounding import kept_in
 from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant, Outputs
 
@@ -73,7 +74,8 @@ def _write(cases: DeviceBatch, mutant: Mutant, name: str, values: Array) -> Arra
     batch, desc = cases.batch, cases.batch.tensors[name]
     through = None if name in batch.exact else kept_in(batch.compute, desc.dtype)
     values = mutant.output(cases, name, values)
-    return mutant.lay(mutant.store(values, desc.dtype, through), desc)
+    laid = mutant.lay(mutant.store(values, desc.dtype, through), desc)
+    return turned(laid, batch.turned.get(name))
 
 
 def unwritten(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:

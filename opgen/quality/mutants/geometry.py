@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache, reduce
+from collections.abc import Mapping
 
 import numpy as np
 
 from opgen.golden import Array
+from opgen.model import TensorDesc
 from opgen.quality.mutants.mutant import (
     Computation,
     DeviceBatch,
@@ -43,7 +43,7 @@ def fixed(value: int, prefix: str) -> WrongKernel:
 
 
 def borders(given: Computation) -> list[tuple[str, str]]:
-    """The names of the padding before and behind each axis, outermost first."""
+    """The names of the padding before and after each axis, outermost first."""
     return [names for names in BORDERS.values() if names[0] in given.names]
 
 
@@ -58,7 +58,7 @@ def borders_exchanged(given: Computation) -> Mapping[str, int]:
 
 
 def sides_exchanged(given: Computation) -> Mapping[str, int]:
-    """The padding before an axis taken for the padding behind it."""
+    """The padding before an axis taken for the padding after it."""
     return {
         name: given.names[other]
         for before, behind in borders(given)
@@ -88,7 +88,7 @@ def end_as_beginning(given: Computation) -> Array:
 
 
 def cut(array: Array, axis: int, count: int) -> Array:
-    """What lies behind the first ``count`` elements of an axis is taken for zero."""
+    """What lies after the first ``count`` elements of an axis is taken for zero."""
     kept = array.copy()
     np.moveaxis(kept, axis, 0)[count:] = 0
     return kept
@@ -118,15 +118,16 @@ def without_first_row(cases: DeviceBatch, name: str, array: Array) -> Array:
     no rows.
     """
     changed = array.copy()
-    if name == "gradInput":
+    if name in ("gradInput", "inputGrad", "out"):
         np.moveaxis(changed, -2 if "Hout" in cases.batch.names else -1, 0)[:1] = 0
     return changed
 
 
 def beyond_a_block(given: Computation) -> Array:
-    """Channels behind the last whole block of 16 are lost."""
-    parameter = given.of.spec.parameters[given.of.gradient]
-    letters = parameter.shapes[given.gradient.ndim - 1]
+    """Channels after the last whole block of 16 are lost."""
+    parameter, desc = given.of.spec.parameters[given.of.gradient], given.of.args[given.of.gradient]
+    assert isinstance(desc, TensorDesc)
+    letters = parameter.letters(len(desc.shape), desc.format)
     axis = next(i for i, letter in enumerate(letters, 1) if letter in ("C", "Co"))
     whole = given.gradient.shape[axis] // 16 * 16
     return cut(given.gradient, axis, whole) if whole else given.gradient
@@ -181,56 +182,6 @@ def not_transposed(given: Computation) -> Outputs:
     return with_output(outputs, "gradWeight", lambda array: turned(array, weight.shape[2]))
 
 
-# reflection ---------------------------------------------------------------------------------------
-def mirrored(padded: int, extent: int, before: int, repeat: int = 0) -> Array:
-    """Where each padded position comes from; ``repeat`` 1 where the edge itself is mirrored too."""
-    place = np.arange(padded) - before
-    place = np.where(place < 0, -place - repeat, place)
-    place = np.where(place > extent - 1, 2 * (extent - 1) - place + repeat, place)
-    return np.clip(place, 0, extent - 1)
-
-
-@lru_cache(maxsize=1024)
-def gathered(padded: int, extent: int, before: int, repeat: int) -> Array:
-    """(padded, extent) zeros and ones: which padded position is a copy of which element."""
-    return np.eye(extent)[mirrored(padded, extent, before, repeat)]
-
-
-def reflected(names: Mapping[str, int]) -> list[str]:
-    """The axes that reflection pads, innermost first."""
-    return [axis for axis in "WHD" if axis + "out" in names]
-
-
-def folded(repeat: int = 0, **taken: str) -> WrongKernel:
-    """A fold that takes other names for the padding before some axes."""
-
-    def kernel(given: Computation) -> Outputs:
-        n, result = given.names, given.gradient
-        for place, axis in enumerate(reflected(n), 1):
-            before = n[taken.get(axis, BORDERS[axis][0])]
-            share = gathered(n[axis + "out"], n[axis], before, repeat)
-            result = np.moveaxis(np.moveaxis(result, -place, -1) @ share, -1, -place)
-        return dict.fromkeys(given.wanted, result)
-
-    return kernel
-
-
-def without(join: Callable[[Array, Array], Array]) -> WrongKernel:
-    """The corners of the border contribute nothing where ``join`` is *and*, the whole border where
-    it is *or*.
-    """
-
-    def gradient(given: Computation) -> Array:
-        n, outside = given.names, []
-        for place, axis in enumerate(reflected(n)):
-            position = np.arange(n[axis + "out"]) - n[BORDERS[axis][0]]
-            beyond = (position < 0) | (position >= n[axis])
-            outside.append(beyond.reshape(-1, *(1,) * place))
-        return np.where(reduce(join, outside), 0, given.gradient)
-
-    return on_gradient(gradient)
-
-
 MUTANTS = (
     Mutant(
         "stride_swapped",
@@ -259,28 +210,10 @@ MUTANTS = (
         kernel=exchanged("pad"),
     ),
     Mutant(
-        "reflection_padding_swapped",
-        "the paddings are read in the order top, bottom, left, right",
-        ("padTop", "padLeft", "H", "W"),
-        kernel=folded(H="padLeft", W="padTop"),
-    ),
-    Mutant(
         "padding_sides_swapped",
         "the paddings before and after an axis are exchanged",
         ("padRight", "kW"),
         kernel=on_names(sides_exchanged),
-    ),
-    Mutant(
-        "left_right_swapped",
-        "the right padding is used on the left",
-        ("padRight", "W"),
-        kernel=folded(W="padRight"),
-    ),
-    Mutant(
-        "top_bottom_swapped",
-        "the bottom padding is used at the top",
-        ("padBottom", "H", "W"),
-        kernel=folded(H="padBottom"),
     ),
     Mutant(
         "padding_end_ignored",
@@ -297,7 +230,7 @@ MUTANTS = (
     Mutant(
         "kernel_flipped",
         "the kernel is flipped: convolution instead of correlation",
-        ("weight",),
+        ("weight", "groups"),
         kernel=flipped,
     ),
     Mutant(
@@ -353,23 +286,5 @@ MUTANTS = (
         "channels after the last whole block of 16 are lost",
         ("C|Co", "Wout"),
         kernel=on_gradient(beyond_a_block),
-    ),
-    Mutant(
-        "edge_repeated",
-        "the reflection is off by one: the edge is mirrored too",
-        ("padLeft", "W"),
-        kernel=folded(repeat=1),
-    ),
-    Mutant(
-        "corners_missing",
-        "the corners of the border contribute nothing",
-        ("padLeft", "H", "W"),
-        kernel=without(np.logical_and),
-    ),
-    Mutant(
-        "border_missing",
-        "the border contributes nothing",
-        ("padLeft", "W"),
-        kernel=without(np.logical_or),
     ),
 )

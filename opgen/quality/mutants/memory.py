@@ -12,6 +12,7 @@ from opgen.model import TensorDesc
 from opgen.numerics.views import index
 from opgen.quality.mutants.device import unwritten
 from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant, Outputs
+from opgen.spec.spec import Spec
 
 BLOCK = 16
 """Elements that are written at a time."""
@@ -20,7 +21,7 @@ TILES = 4096
 
 
 def contiguous(storage: Array, desc: TensorDesc) -> Array:
-    """The first elements from the offset on, whatever the strides; behind the end of the storage
+    """The first elements from the offset on, whatever the strides; after the end of the storage
     its beginning.
     """
     return np.take(storage, desc.offset + np.arange(prod(desc.shape)), axis=1, mode="wrap")
@@ -55,7 +56,7 @@ def gaps_unwritten(given: Computation) -> Outputs:
 
 
 def zero_from(first: Callable[[int], int]) -> Callable[[DeviceBatch, str, Array], Array]:
-    """What lies behind the first elements of an output, so many of so many, stays zero."""
+    """What lies after the first elements of an output, so many of so many, stays zero."""
 
     def output(cases: DeviceBatch, name: str, array: Array) -> Array:
         flat = array.copy().reshape(len(array), -1)
@@ -85,6 +86,14 @@ def asked_backwards(cases: DeviceBatch) -> set[str]:
 def mask_backwards(cases: DeviceBatch, name: str, array: Array) -> Array:
     """An output that is not asked for backwards is not written."""
     return array if name in asked_backwards(cases) else unwritten(array.shape, array.dtype)
+
+
+def may_lack_outputs(spec: Spec) -> bool:
+    """Whether a page allows some output to be a null pointer: else nobody sees what is written."""
+    demanded = {
+        guard.require.refs for rule in spec.rules for guard in rule.guards if guard.when is None
+    }
+    return any(((p.name, "null"),) not in demanded for p in spec.outputs)
 
 
 MUTANTS = (
@@ -123,6 +132,7 @@ MUTANTS = (
         "outputs that are masked out are written anyway, even through null pointers",
         ("outputMask",),
         crashes=lambda cases: bool(cases.nulls),
+        where=may_lack_outputs,
     ),
     Mutant(
         "mask_backwards",

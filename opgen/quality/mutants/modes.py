@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.rounding import holds
-from opgen.quality.mutants.mutant import DeviceBatch, Mutant
+from opgen.quality.mutants.mutant import DeviceBatch, Mutant, lists_dtype
 from opgen.spec.spec import Spec
 
 STORED = "as stored"
@@ -31,12 +33,23 @@ def allowed(cases: DeviceBatch, dtype: str) -> bool:
     return dtype == batch.compute or (exact and free)
 
 
+def differs(spec: Spec, dtype: str) -> bool:
+    """Whether a page with modes has calls that are not to be computed in a dtype: a mode says
+    another one, or an input may have a dtype that this one does not hold.
+    """
+    if not spec.modes:
+        return False
+    return any(mode.dtype != dtype for mode in spec.modes) or lists_dtype(
+        spec, spec.inputs, lambda one: not (one.whole or holds(dtype, one.part.name))
+    )
+
+
 MUTANTS = tuple(
     Mutant(
         f"computes_{dtype.lower()}",
         f"every mode computes in {dtype}",
         compute=dtype,
-        where=lambda spec: bool(spec.modes),
+        where=partial(differs, dtype=dtype),
     )
     for dtype in ("FLOAT", "HFLOAT32", "FLOAT16", "BFLOAT16")
 )

@@ -8,18 +8,24 @@ steps; the others do what is right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cache
+from itertools import chain
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
-from opgen.golden import Array, Kernel
+from opgen.calls.kinds import REAL
+from opgen.calls.vocabulary import vocabulary
+from opgen.golden import Array, Kernel, Names, kernel
 from opgen.model import Argument, TensorDesc
+from opgen.numerics.formats import DTYPES, Dtype
 from opgen.numerics.rounding import in_compute, rounded, stored
 from opgen.numerics.views import index
-from opgen.spec.spec import Spec
+from opgen.spec.language.term import NOTHING as UNBOUND
+from opgen.spec.spec import Parameter, Spec
 from opgen.suite.batch import Batch
 
 Outputs: TypeAlias = dict[str, Array]
@@ -77,7 +83,7 @@ class Computation:
     def run(
         self,
         tensors: Mapping[str, Array | None] | None = None,
-        names: Mapping[str, int] | None = None,
+        names: Names | None = None,
         wanted: Collection[str] = (),
     ) -> Outputs:
         """The outputs of the correct kernel, of some other ``tensors`` and ``names`` if given."""
@@ -97,7 +103,7 @@ class Computation:
 WrongKernel: TypeAlias = Callable[[Computation], Outputs]
 
 
-def on_names(change: Callable[[Computation], Mapping[str, int]]) -> WrongKernel:
+def on_names(change: Callable[[Computation], Names]) -> WrongKernel:
     """The kernel with some other numbers."""
     return lambda given: given.run(names=change(given))
 
@@ -166,9 +172,74 @@ class Mutant:
     crashes: Callable[[DeviceBatch], bool] = lambda cases: False
 
     def applies(self, spec: Spec) -> bool:
-        """Whether an operator has what this mutant does wrong."""
-        known = set(spec.scope.names())
+        """Whether an operator has what this mutant does wrong: its page, and of numbers, its
+        kernel, which may leave some unread.
+        """
+        known = set(spec.scope.names()) - unread(spec)
         return all(known & set(need.split("|")) for need in self.needs) and self.where(spec)
+
+
+class _Recorded(Mapping[str, Any]):
+    """Names of a call, and which of them a kernel asked for."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self.names = names
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.asked.add(name)
+        return self.names[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def unread(spec: Spec) -> set[str]:
+    """The arrays of a spec and their slots, where its golden reads no slot at all: what follows
+    from indices knows no windows; and the reals that it never reads.
+    """
+    reals = {parameter.name for parameter in spec.parameters.values() if parameter.kind in REAL}
+    ignored = reals - read_by(spec.op)
+    slots = {
+        parameter.name: {name for slot in chain(*parameter.items.values()) for name in slot}
+        for parameter in spec.parameters.values()
+        if parameter.items
+    }
+    named = set().union(*slots.values())
+    return ignored if named & read_by(spec.op) else ignored | named | slots.keys()
+
+
+@cache
+def read_by(op: str) -> frozenset[str]:
+    """The numbers of a call that an operator's golden depends on, as its probes show."""
+    asked: set[str] = set()
+    for probe in kernel(op).PROBES:
+        names = _Recorded(probe.names)
+        tensors = {
+            name: None if shape is None else np.zeros((1, *shape))
+            for name, shape in probe.shapes.items()
+        }
+        with np.errstate(all="ignore"):
+            kernel(op).golden(tensors, names, probe.wanted)
+        asked |= names.asked
+    return frozenset(asked)
+
+
+def lists_dtype(spec: Spec, parameters: Iterable[Parameter], fits: Callable[[Dtype], bool]) -> bool:
+    """Whether a page lists a dtype of some kind for one of these parameters."""
+    words = vocabulary().index["dtype"]
+    numbers = {words[name] for name, dtype in DTYPES.items() if fits(dtype)}
+    members = (
+        term.value(UNBOUND).data.item()
+        for parameter in parameters
+        for guard in spec.memberships.get((parameter.name, "dtype"), ())
+        for term in guard.require.right
+        if not term.refs
+    )
+    return not numbers.isdisjoint(members)
 
 
 NOTHING = Mutant("nothing", "nothing is wrong: a correct device, which must not be caught")

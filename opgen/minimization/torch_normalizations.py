@@ -1,0 +1,78 @@
+"""The torch programs of normalisations: the text that computes their outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from opgen.minimization.program_text import Arguments
+from opgen.model import TensorDesc
+
+
+def group_norm(args: Arguments) -> str:
+    """Of (N, C, HxW), (N, group) and (C,)."""
+    n, c, area, group = (args[name] for name in ("N", "C", "HxW", "group"))
+    gamma = f"gamma.reshape({c})" if isinstance(args["gamma"], TensorDesc) else "None"
+    return (
+        "gradInput, gradGammaOut, gradBetaOut = torch.ops.aten.native_group_norm_backward(\n   "
+        f" gradOut.reshape({n}, {c}, {area}), input.reshape({n}, {c}, {area}), mean.reshape({n},"
+        f" {group}), rstd.reshape({n}, {group}),\n    {gamma}, {n}, {c}, {area}, {group},"
+        f" {list(args['outputMask'])},\n)"
+    )
+
+
+def layer_norm(args: Arguments) -> str:
+    """With ones and zeros for parameters that are left out."""
+    axes = list(args["normalizedShape"])
+    weight, bias = (
+        name if isinstance(args[name], TensorDesc) else f"torch.{filler}({axes}, dtype=mean.dtype)"
+        for name, filler in (("weightOptional", "ones"), ("biasOptional", "zeros"))
+    )
+    return (
+        "gradInputOut, gradWeightOut, gradBiasOut = torch.ops.aten.native_layer_norm_backward(\n"
+        f"    gradOut, input, {axes}, mean, rstd,\n    {weight}, {bias},"
+        f" {list(args['outputMask'])},\n)"
+    )
+
+
+def batch_norm(args: Arguments) -> str:
+    """With channels behind samples."""
+    last = args["input"].format in ("NHWC", "NDHWC")
+    to = ".movedim(-1, 1).contiguous()" if last else ""
+    names = ("weight", "runningMean", "runningVar", "saveMean", "saveInvstd")
+    others = ", ".join(name if isinstance(args[name], TensorDesc) else "None" for name in names)
+    program = (
+        "gradInput, gradWeight, gradBias = torch.ops.aten.native_batch_norm_backward(\n"
+        f"    gradOut{to}, input{to}, {others},\n"
+        f"    {args['training']}, {args['eps']!r}, {list(args['outputMask'])},\n)"
+    )
+    back = "\ngradInput = gradInput.movedim(1, -1)"
+    return program + (back if last and args["outputMask"][0] else "")
+
+
+def rms_norm(args: Arguments) -> str:
+    """By the formula of the page."""
+    count, rows = len(args["gamma"].shape), list(range(len(args["rstd"].shape)))
+    shape = [*args["rstd"].shape, *(1,) * count]
+    return (
+        f"r = rstd.reshape({shape})\nnormal = x * r\n"
+        f"mean = (dy * gamma * normal).mean({list(range(-count, 0))}, keepdim=True)\n"
+        "dxOut = (dy * gamma - normal * mean) * r\n"
+        f"dgammaOut = (dy * normal).sum({rows})"
+    )
+
+
+def masked_softmax(args: Arguments) -> str:
+    """The softmax without a mask, scaled and masked."""
+    return (
+        "out = torch.ops.aten._softmax_backward_data(gradOutput, y, -1, y.dtype)\n"
+        f"out = (out * {args['scale']!r}).masked_fill(mask.bool(), 0)"
+    )
+
+
+CALLS: Mapping[str, Callable[[Arguments], str]] = {
+    "aclnnBatchNormBackward": batch_norm,
+    "aclnnGroupNormBackward": group_norm,
+    "aclnnLayerNormBackward": layer_norm,
+    "aclnnRmsNormGrad": rms_norm,
+    "aclnnScaledMaskedSoftmaxBackward": masked_softmax,
+}
