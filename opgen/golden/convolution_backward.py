@@ -18,15 +18,17 @@ The sums are exact, and so the same in every form, batch and BLAS, for data on a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import isfinite, prod
 
 import numpy as np
 
-from opgen.golden import Array, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors
 from opgen.golden import _convolution as forms
 from opgen.golden._absolute import Copies, functions, stacked
 from opgen.golden._convolution import ConvolutionGeometry, Operands, geometry_of
+from opgen.golden._convolution_samples import SlidingAxis, elements, sums
+from opgen.golden._convolved import Slid, convolved
 from opgen.golden._products import large
 
 VERSION = 1
@@ -100,6 +102,46 @@ def computed(
 golden, magnitude, both = functions(computed)
 
 
+def at(tensors: Tensors, names: Mapping[str, int], places: Mapping[str, Array]) -> dict[str, Array]:
+    """(B, places) single elements of outputs, at flat places."""
+    call = _of_call(tensors, names)
+    return {
+        out: golden(tensors, names, (out,))[out][:, flat]
+        if out == "gradBias"
+        else elements(*call, out, flat)
+        for out, flat in places.items()
+    }
+
+
+def signed(
+    tensors: Tensors, names: Mapping[str, int], signs: Mapping[str, Sequence[Array]]
+) -> dict[str, Array]:
+    """(B, draws) sums over outputs, whose elements are multiplied by a sign per axis."""
+    call = _of_call(tensors, names)
+    return {
+        out: golden(tensors, names, (out,))[out] @ each[0].T
+        if out == "gradBias"
+        else sums(*call, out, each)
+        for out, each in signs.items()
+    }
+
+
+def _of_call(
+    tensors: Tensors, names: Mapping[str, int]
+) -> tuple[dict[str, Array], bool, int, list[SlidingAxis]]:
+    """The tensors that are there, transposed or not, the groups, and the axes over which windows
+    slide.
+    """
+    known = {name: array for name, array in tensors.items() if array is not None}
+    dy, x, w = (known[name].shape[3:] for name in ("gradOutput", "input", "weight"))
+    wide, narrow = (dy, x) if names["transposed"] else (x, dy)
+    axes = [
+        SlidingAxis(*sizes, names[f"s{a}"], names[f"d{a}"], names[PADDING[a]])
+        for sizes, a in zip(zip(wide, narrow, w, strict=True), "DHW"[3 - len(x) :], strict=True)
+    ]
+    return known, bool(names["transposed"]), names["groups"], axes
+
+
 def by_groups(t: Operands, groups: int, transposed: bool) -> Operands:
     """Splits the channels of all tensors by groups; the weight's axes become (groups, of input, of
     gradOutput).
@@ -163,6 +205,26 @@ def form(t: Operands, geometry: ConvolutionGeometry) -> Callable[..., None]:
     if n * c * max(kernel * max(m, prod(inputs)), prod(outputs)) > forms.SMALL:
         return large
     return forms.stacked if isfinite(sum([flat.dot(flat) for flat in flats])) else forms.by_taps
+
+
+def forward(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
+    """The convolution, by its definition."""
+    dy, x, w, bias = (tensors[name] for name in ("gradOutput", "input", "weight", "bias"))
+    assert dy is not None and x is not None and w is not None and bias is not None
+    transposed = bool(names["transposed"])
+    wide, narrow = (dy, x) if transposed else (x, dy)
+    extents = zip(wide.shape[3:], narrow.shape[3:], w.shape[3:], strict=True)
+    axes = [
+        Slid(*sizes, names[f"s{a}"], names[f"d{a}"], names[PADDING[a]])
+        for sizes, a in zip(extents, "DHW"[6 - x.ndim :], strict=True)
+    ]
+    result = convolved(x, w, names["groups"], transposed, axes)
+    return {"gradOutput": result + bias.reshape(len(x), 1, -1, *(1,) * len(axes))}
+
+
+FORWARD = Differentiable(
+    forward, {"gradInput": "input", "gradWeight": "weight", "gradBias": "bias"}
+)
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

@@ -18,7 +18,7 @@ def geometries(seed: int, count: int) -> Iterator[tuple[Names, int]]:
     for _ in range(count):
         width = int(random.integers(1, 14))
         left, right = (int(random.integers(width)) for _ in range(2))
-        yield {"padLeft": left, "padRight": right}, width
+        yield {"W": width, "padLeft": left, "padRight": right}, width
 
 
 def values(random: np.random.Generator, *shape: int, parts: int = 1) -> np.ndarray:
@@ -55,8 +55,9 @@ def test_definition() -> None:
         for o, i in enumerate(source):
             expected[..., i] += dy[..., o]
         assert distance(run(names, dy), expected) <= 1e-14
-        if len(set(names.values())) > 1:
-            swapped = run({"padLeft": names["padRight"], "padRight": names["padLeft"]}, dy)
+        left, right = names["padLeft"], names["padRight"]
+        if left != right:
+            swapped = run(names | {"padLeft": right, "padRight": left}, dy)
             assert distance(swapped, expected) > 1e-3
 
 

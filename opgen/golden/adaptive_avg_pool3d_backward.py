@@ -1,0 +1,18 @@
+"""The gradient of adaptive average pooling of volumes: each part of an image gets its quotient."""
+
+from __future__ import annotations
+
+from opgen.golden._adjoint import derived, probed
+from opgen.golden._pools import adaptively_pooled
+
+VERSION = 1
+forward = adaptively_pooled("DHW")
+golden, magnitude, both, depth, FORWARD = derived(forward, output="out")
+PROBES = [
+    probed(forward(names), names, 2, output="out")
+    for names in [
+        {"Din": 3, "Dout": 2, "Hin": 5, "Hout": 3, "Win": 7, "Wout": 4},
+        {"Din": 2, "Dout": 4, "Hin": 6, "Hout": 2, "Win": 3, "Wout": 5},
+        {"Din": 12, "Dout": 5, "Hin": 40, "Hout": 9, "Win": 50, "Wout": 13},
+    ]
+]

@@ -1,0 +1,21 @@
+"""The gradient of 2-D replication padding: every border element returns to the edge that it
+repeats.
+"""
+
+from __future__ import annotations
+
+from opgen.golden._adjoint import derived
+from opgen.golden._pads import padded, probe, replicated
+
+VERSION = 1
+forward = padded("HW", replicated)
+golden, magnitude, both, depth, FORWARD = derived(forward)
+PARTNERS: dict[str, str] = {}
+PROBES = [
+    probe(forward, sizes, complex_)
+    for sizes, complex_ in [
+        ({"H": (4, 1, 2), "W": (7, 2, 0)}, False),
+        ({"H": (7, 1, 0), "W": (6, 3, 2)}, True),
+        ({"H": (139, 9, 12), "W": (140, 20, 10)}, False),
+    ]
+]

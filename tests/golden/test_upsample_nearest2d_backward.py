@@ -1,0 +1,15 @@
+"""The kernel of nearest upsampling of planes against its definition and torch."""
+
+from __future__ import annotations
+
+from tests.golden.upsampling import against_definition, against_torch, nearest
+
+OP = "upsample_nearest2d_backward"
+
+
+def test_definition_and_a_device_with_weights_in_float() -> None:
+    against_definition(OP, "HW", nearest, align=False)
+
+
+def test_torch() -> None:
+    against_torch(OP, "HW", "upsample_nearest2d_backward", align=False)
