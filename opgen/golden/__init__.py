@@ -3,14 +3,15 @@
 A new operator is a new file: ``opgen/golden/<op>.py`` with ``golden``, ``magnitude`` and ``depth``.
 Kernels compute in float64 (complex128) on stacks of cases that share every shape and attribute, and
 never check arguments. ``tensors`` holds every input of the operator, (B, *shape), perhaps as a view
-that is not contiguous, or None for a null pointer; ``names`` what the spec binds in this call, all
-whole numbers: letters of shapes, slots of arrays, scalars. The same case must have the same bits in
-every stack.
+that is not contiguous, or None for a null pointer; ``names`` what the spec binds in this call:
+letters of shapes, slots of arrays and scalars, which are numbers, or texts of strings; the values
+of an array of reals as a tuple. A null pointer has no name. The same case must have the same bits
+in every stack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, cast
@@ -19,6 +20,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Tensors = Mapping[str, Array | None]
+Names = Mapping[str, Any]
+"""What a call binds: numbers, and the words of strings."""
 
 
 class ProbeCall(NamedTuple):
@@ -26,10 +29,22 @@ class ProbeCall(NamedTuple):
     of its inputs without the batch axis, and the outputs wanted. ``complex`` inputs are complex.
     """
 
-    names: Mapping[str, int]
+    names: Names
     shapes: Mapping[str, tuple[int, ...] | None]
     wanted: tuple[str, ...]
     complex: bool = False
+
+
+class Differentiable(NamedTuple):
+    """The forward that a kernel is the gradient of.
+
+    ``function``, of tensors and names: what it returns, under the name of the incoming gradient,
+    and what it saves for its gradient, under the names of the kernel's inputs. ``inputs``: output
+    of the kernel -> the input of the forward, (B, *the output's shape), that it is the gradient of.
+    """
+
+    function: Callable[[Tensors, Mapping[str, Any]], dict[str, Array]]
+    inputs: Mapping[str, str]
 
 
 class Kernel(Protocol):
@@ -47,15 +62,26 @@ class Kernel(Protocol):
 
     * ``both``, of the arguments of ``golden``: the golden and the magnitude in one call, which for
       small data is faster, with more scratch memory;
+    * ``at``, of the tensors, the names, and output -> flat places: (B, places) single elements of
+      the golden, where that takes less than all of them; only where every term is a product;
+    * ``signed``, beside ``at``, of the tensors, the names, and output -> (draws, extent) for each
+      of its axes: (B, draws) sums over the output, each element multiplied by a number per axis;
     * ``scale``, of names: the exponent of a power of two that a gradient is divided by, at least:
       data on a grid are as much larger, so that no quotient is subnormal;
-    * ``gain``, of the tensors: the largest factor that an intermediate value is multiplied by after
-      the sums, at least 1;
+    * ``thresholds``, of names: arguments of a function at which it changes; data lie on them, just
+      below and just above;
+    * ``gain``, of the tensors and names: the largest factor that an intermediate value is
+      multiplied by after the sums, at least 1;
     * ``places``, of names, shapes, the wanted outputs, and whether the values are ``foreign`` (Inf,
       NaN): flat positions of the incoming gradient on which these outputs depend, all of them where
       one can; of foreign values those that no device multiplies by padding;
+    * ``saved``, of the tensors and names: input -> (B, *its shape), what the forward kept, for the
+      inputs that the plan calls ``saved`` and a call gives no range: the tensors hold there what
+      a function may be evaluated at, or None for whole numbers, and all other inputs;
     * ``FACTORS``, beside or without ``PARTNERS``: output -> the tensors whose product each of its
       terms is, so that its sum of data on a grid is known to be exact;
+    * ``FORWARD``, a :class:`Differentiable`: ``opgen check OP`` holds its differences against the
+      golden;
     * ``DIFFERENCES``: outputs that are differences of sums; where an Inf comes in, any value is
       right in them.
 
@@ -90,8 +116,8 @@ class Kernel(Protocol):
 def kernel(op: str) -> Kernel:
     """The kernel of an operator, by the name of its spec; ModuleNotFoundError if there is none.
 
-    >>> names = {"kH": 2, "kW": 2, "sH": 2, "sW": 2, "Hout": 4, "Wout": 4}
-    >>> kernel("avg_pool2d_backward").depth(names, {}, "gradInput")
-    3
+    >>> names = {"H": 5, "padTop": 2, "padBottom": 0, "W": 5, "padLeft": 2, "padRight": 2}
+    >>> kernel("reflection_pad2d_backward").depth(names, {}, "gradInput")
+    6
     """
     return cast(Kernel, import_module(f"{__name__}.{op}"))

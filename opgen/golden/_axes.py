@@ -1,19 +1,10 @@
-"""One axis at a time: sliding windows and pooled extents, shared by the kernels.
-
-Everything spatial that the kernels do is separable, so a kernel of another rank needs these
-functions and a loop.
-"""
+"""Windows that slide along one axis, as convolutions have them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
-
-import numpy as np
-
-from opgen.golden import Array
 
 BLOCK = 1 << 17  # elements of float64 that are worked on at a time: 1 MiB
 
@@ -94,63 +85,3 @@ class Windows(NamedTuple):
     def overlap(self) -> int:
         """The largest number of windows that can meet in one index."""
         return min(self.number, -(-self.kernel // (self.stride // gcd(self.stride, self.dilation))))
-
-
-@lru_cache(maxsize=256)
-def window_sizes(windows: Windows) -> tuple[Array, Array]:
-    """The elements that each pooling window covers, padding included and without it: two (number,)
-    float64 arrays.
-
-    The padding behind the axis ends a window, also where the ceiling of the output size lets it
-    hang over. A window that meets nothing counts 1, so that it can be divided by.
-    """
-    start = np.arange(windows.number) * windows.stride - windows.pad
-    end = np.minimum(start + windows.kernel, windows.extent + windows.pad)
-    valid = np.minimum(end, windows.extent) - np.maximum(start, 0)
-    return np.maximum(end - start, 1).astype(np.float64), np.maximum(valid, 1).astype(np.float64)
-
-
-@lru_cache(maxsize=4096)
-def steps(windows: Windows) -> tuple[tuple[slice | None, slice, bool], ...]:
-    """How to spread windows over their axis: the windows of a step, or None for zeros, the indices,
-    whether to add.
-
-    The taps that meet the same phase of the stride meet the same indices: the first writes, the
-    others add.
-    """
-    stride = windows.stride
-    result: list[tuple[slice | None, slice, bool]] = []
-    fresh = set(range(min(stride, windows.extent)))
-    for r in range(windows.kernel):
-        outer, inner = windows.tap(r)
-        phase = (r - windows.pad) % stride
-        if outer.stop == outer.start:
-            continue
-        result.append((outer, inner, phase not in fresh))
-        if phase in fresh:
-            fresh.remove(phase)
-            result += [
-                (None, rest, False)
-                for rest in (
-                    slice(phase, inner.start, stride),
-                    slice(inner.stop - 1 + stride, windows.extent, stride),
-                )
-                if rest.start < rest.stop
-            ]
-    return (*result, *((None, slice(phase, None, stride), False) for phase in sorted(fresh)))
-
-
-def spread(values: Array, axis: int, windows: Windows, out: Array) -> Array:
-    """Adds each window's value to every index that it meets, tap by tap: (..., count, ...) -> (...,
-    extent, ...).
-    """
-    lead = (slice(None),) * axis
-    for outer, inner, add in steps(windows):
-        target = out[(*lead, inner)]
-        if outer is None:
-            target[...] = 0.0
-        elif add:
-            target += values[(*lead, outer)]
-        else:
-            target[...] = values[(*lead, outer)]
-    return out

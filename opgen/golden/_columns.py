@@ -23,7 +23,7 @@ Tap: TypeAlias = tuple[Index, Index, Index]
 """A kernel index, the windows of a block in which it lies on the tensor, and the elements that it
 meets there."""
 FAR = 1 << 20
-"""An index behind the end of every small tensor, also when it is multiplied by the extents of the
+"""An index after the end of every small tensor, also when it is multiplied by the extents of the
 axes that follow."""
 
 
@@ -165,7 +165,7 @@ def within(block: Block) -> Index:
 @lru_cache(maxsize=128)
 def window_index(windows: tuple[Windows, ...]) -> Array:
     """Where the taps find their elements, (taps, windows) flat; what lies off the tensor is found
-    far behind its end.
+    far after its end.
     """
     flat = axis_index(windows[0])
     for w in windows[1:]:

@@ -35,7 +35,7 @@ WEIGHT = 5 << 17  # elements of a piece of the weight: 5 MiB
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class Polyphase:
     """Elements of both tensors and the taps that join them, by windows over both that share their
     positions.
     """
@@ -57,7 +57,7 @@ class Phase:
 
 
 @lru_cache(maxsize=1024)
-def phases(geometry: ConvolutionGeometry, split: int) -> tuple[Phase, ...]:
+def phases(geometry: ConvolutionGeometry, split: int) -> tuple[Polyphase, ...]:
     """All that have taps, with those of the axes before ``split`` at input and the others at
     gradOutput.
     """
@@ -73,9 +73,9 @@ def phases(geometry: ConvolutionGeometry, split: int) -> tuple[Phase, ...]:
     for choice in product(*axes):
         wide, taps, over_wide, over_narrow = zip(*choice, strict=True)
         result.append(
-            Phase(wide, every, taps, over_wide, over_narrow)
+            Polyphase(wide, every, taps, over_wide, over_narrow)
             if geometry.transposed
-            else Phase(every, wide, taps, over_narrow, over_wide)
+            else Polyphase(every, wide, taps, over_narrow, over_wide)
         )
     return tuple(result)
 
@@ -164,7 +164,7 @@ def from_columns(
 def piece(
     t: Operands,
     split: int,
-    sides: list[tuple[Phase, Columns, Columns]],
+    sides: list[tuple[Polyphase, Columns, Columns]],
     where: Index,
     cuts: tuple[Block, ...],
 ) -> None:

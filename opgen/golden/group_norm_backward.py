@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.golden import Array, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors
 from opgen.golden._absolute import Copies, functions, stacked
 from opgen.golden._columns import blocks
 
@@ -272,7 +272,7 @@ def repair(g: Groups, case: int, sign: int, parameters: Array) -> None:
         )
 
 
-def gain(tensors: Tensors) -> float:
+def gain(tensors: Tensors, names: Mapping[str, int]) -> float:
     """The largest rstd, by which sums are multiplied; at least 1."""
     rstd = tensors["rstd"]
     return max(1.0, float(np.abs(rstd).max())) if rstd is not None and rstd.size else 1.0
@@ -285,3 +285,20 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
     if output == "gradGammaOut":
         return names["N"] * names["HxW"] + 3
     return names["C"] // names["group"] * names["HxW"] + 10
+
+
+def forward(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
+    """The normalised input, and its mean and rstd."""
+    x, gamma, beta = tensors["input"], tensors["gamma"], tensors["beta"]
+    assert x is not None and gamma is not None and beta is not None
+    groups = x.reshape(len(x), names["N"], names["group"], -1)
+    mean, rstd = groups.mean(-1), 1 / groups.std(-1)
+    unit = ((groups - mean[..., None]) * rstd[..., None]).reshape(x.shape)
+    by_channel = (len(x), 1, names["C"], *(1,) * (x.ndim - 3))
+    normalised = unit * gamma.reshape(by_channel) + beta.reshape(by_channel)
+    return {"gradOut": normalised, "mean": mean, "rstd": rstd}
+
+
+FORWARD = Differentiable(
+    forward, {"gradInput": "input", "gradGammaOut": "gamma", "gradBetaOut": "beta"}
+)

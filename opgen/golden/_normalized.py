@@ -1,0 +1,49 @@
+"""Gradients of normalisations as formulas of tracked numbers, with several outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple, TypeAlias
+
+from opgen.golden import Array, Tensors
+from opgen.golden._absolute import Both, Function, Outputs
+from opgen.golden._elementwise import SECOND_ORDER, Names, Operands
+from opgen.golden._tracked import Tracked
+
+Gradients: TypeAlias = Callable[[Operands, Names], Mapping[str, Tracked]]
+
+
+class RowLayout(NamedTuple):
+    """The inputs of a formula, (B, ...) so that they broadcast, and the shapes of its outputs."""
+
+    inputs: Mapping[str, Array]
+    shapes: Mapping[str, tuple[int, ...]]
+
+
+def functions(
+    laid: Callable[[Tensors], RowLayout], formula: Gradients
+) -> tuple[Function, Function, Callable[..., Both]]:
+    """The functions ``golden``, ``magnitude`` and ``both`` of a kernel. The magnitude is the error
+    of a device in units of its roundoff, so that such a kernel has the depth 1.
+    """
+
+    def both(tensors: Tensors, names: Names, wanted: Collection[str]) -> Both:
+        if not wanted:
+            return {}, {}
+        layout = laid(tensors)
+        found = formula({name: Tracked.given(a) for name, a in layout.inputs.items()}, names)
+        goldens, sizes = {}, {}
+        for name in wanted:
+            array = found[name].value
+            shape = len(array), *layout.shapes[name]
+            goldens[name] = array.reshape(shape)
+            sizes[name] = (found[name].error * SECOND_ORDER).reshape(shape)
+        return goldens, sizes
+
+    def golden(tensors: Tensors, names: Names, wanted: Collection[str]) -> Outputs:
+        return both(tensors, names, wanted)[0]
+
+    def magnitude(tensors: Tensors, names: Names, wanted: Collection[str]) -> Outputs:
+        return both(tensors, names, wanted)[1]
+
+    return golden, magnitude, both

@@ -1,0 +1,132 @@
+"""The gradients of a sampler: of the image that it reads at places of a grid, and of the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from opgen.golden import Array, ProbeCall, Tensors
+from opgen.golden._sampling import BICUBIC, ZEROS, SampledAxis, Taps, place, sampled
+
+VERSION = 1
+DIFFERENCES = ("gridGrad",)
+PROBES = [
+    ProbeCall(
+        {"Hin": 4, "Win": 5, "interpolationMode": mode, "paddingMode": padding}
+        | {"alignCorners": align},
+        {"gradOutput": (2, 3, 3, 2), "input": (2, 3, 4, 5), "grid": (2, 3, 2, 2)},
+        ("inputGrad", "gridGrad"),
+    )
+    for mode, padding, align in product(range(3), range(3), range(2))
+]
+STEP = 2.0**-6
+"""What coordinates are multiples of: dtypes of 8 bits hold them to 4, and products are exact."""
+
+
+def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
+    """InputGrad (B, N, C, Hin, Win) and gridGrad (B, N, Hout, Wout, 2) from gradOutput (B, N, C,
+    Hout, Wout), input (B, N, C, Hin, Win) and grid, pairs (x, y).
+    """
+    x, y = _axes(tensors, names)
+    return _spread(tensors, x.taps, y.taps, wanted, 0.0)
+
+
+def magnitude(
+    tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
+) -> dict[str, Array]:
+    """The sum of absolute terms with the largest weights of a device, and what the errors of its
+    weights come to: ``(a + da)(b + db) - ab = da b + (a + da) db``. Where a device may or may not
+    multiply Inf or NaN by 0, it is infinite.
+    """
+    x, y = _axes(tensors, names)
+    sizes: Tensors = {name: None if a is None else np.abs(a) for name, a in tensors.items()}
+    shapes = {name: array.shape[1:] for name, array in sizes.items() if array is not None}
+    total = _spread(sizes, x.largest, y.largest, wanted, np.inf)
+    for pair in ((x.errors, y.sizes), (x.largest, y.errors)):
+        for name, error in _spread(sizes, *pair, wanted, np.inf).items():
+            total[name] += error / depth(names, shapes, name)
+    if any(np.isnan(array).any() for array in total.values()):
+        for name, array in golden(tensors, names, wanted).items():
+            total[name][np.isnan(total[name]) & np.isfinite(array)] = np.inf
+    return total
+
+
+def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
+    """Every sample may meet in one element, with each tap if these are padded one by one, and every
+    tap and channel in a sample; then the products of weights, and of what a place moves by.
+    """
+    _, channels, rows, columns = shapes["gradOutput"]
+    cubic = names["interpolationMode"] == BICUBIC
+    if output == "inputGrad":
+        return rows * columns * (16 if cubic and names["paddingMode"] != ZEROS else 1) + 6
+    return channels * (16 if cubic else 4) + 6
+
+
+def saved(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
+    """Grid: coordinates from -1.5 to 1.5 whose places are exact, none of them on an element or in
+    the middle between two.
+    """
+    drawn = tensors["grid"]
+    assert drawn is not None
+    fraction = 2 * np.frexp(np.abs(drawn))[0] - 1
+    grid: Array = np.rint(np.copysign(1.5 * fraction, drawn) / STEP) * STEP
+    for _ in range(3):
+        for i, extent in enumerate((names["Win"], names["Hin"])):
+            at = 2 * place(grid[..., i], extent, bool(names["alignCorners"]))
+            grid[..., i] += STEP * (np.abs(at - np.rint(at)) < STEP)
+    return {"grid": grid}
+
+
+def _axes(tensors: Tensors, names: Mapping[str, int]) -> tuple[SampledAxis, SampledAxis]:
+    """The axes of columns and rows."""
+    grid = tensors["grid"]
+    assert grid is not None
+    modes = names["interpolationMode"], names["paddingMode"], bool(names["alignCorners"])
+    return (
+        sampled(grid[..., 0], names["Win"], *modes),
+        sampled(grid[..., 1], names["Hin"], *modes),
+    )
+
+
+def _spread(
+    tensors: Tensors, x: Taps, y: Taps, wanted: Collection[str], of_foreign: float
+) -> dict[str, Array]:
+    """Both gradients, tap by tap, channel by channel; ``of_foreign`` is 0 times Inf or NaN."""
+
+    def times(values: Array, weights: Array) -> Array:
+        of_zero = np.where(np.isfinite(values), 0.0, of_foreign)
+        return np.where(weights == 0, of_zero, values * weights)
+
+    gradient, image = tensors["gradOutput"], tensors["input"]
+    assert gradient is not None and image is not None
+    cases, batch, channels, rows, columns = image.shape
+    flat = image.reshape(cases * batch, channels, rows * columns)
+    samples = prod(gradient.shape[3:])
+    incoming = gradient.reshape(cases * batch, channels, samples)
+    plane = np.arange(cases * batch)[:, None]
+    sums = np.zeros((channels, cases * batch * rows * columns))
+    of_grid = np.zeros((2, *incoming[:, 0].shape))
+    for i, j in product(range(len(x.index)), range(len(y.index))):
+        there = (x.index[i] >= 0) & (y.index[j] >= 0)
+        at = np.where(there, y.index[j] * columns + x.index[i], 0).reshape(cases * batch, samples)
+        parts = x.weight[i] * y.weight[j], x.slope[i] * y.weight[j], x.weight[i] * y.slope[j]
+        weight, along_x, along_y = (np.where(there, w, 0.0).reshape(at.shape) for w in parts)
+        read = there.reshape(at.shape)
+        places = (at + plane * rows * columns)[read]
+        for c in range(channels):
+            if "inputGrad" in wanted:
+                terms = times(incoming[:, c][read], weight[read])
+                sums[c] += np.bincount(places, terms, sums.shape[1])
+            if "gridGrad" in wanted:
+                values = np.take_along_axis(flat[:, c], at, axis=1) * incoming[:, c]
+                of_grid[0][read] += times(values[read], along_x[read])
+                of_grid[1][read] += times(values[read], along_y[read])
+    by_plane = sums.reshape(channels, cases, batch, rows, columns)
+    outputs = {
+        "inputGrad": np.moveaxis(by_plane, 0, 2),
+        "gridGrad": np.moveaxis(of_grid.reshape(2, cases, batch, *gradient.shape[3:]), 0, -1),
+    }
+    return {name: np.ascontiguousarray(outputs[name]) for name in outputs if name in wanted}

@@ -1,0 +1,28 @@
+"""The gradient of hardswish, ``x * min(max(x + 3, 0), 6) / 6``."""
+
+from __future__ import annotations
+
+from opgen.golden._elementwise import Names, Operands, depth, functions, of_argument, passed, probe
+from opgen.golden._tracked import Tracked, either
+
+__all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
+
+VERSION = 1
+PROBES = [probe("gradOutput", "self", output="out")]
+
+
+def thresholds(names: Names) -> tuple[float, ...]:
+    """Line 40 of the page, aclnnHardswishBackward.md: both belong to the middle."""
+    return (-3.0, 3.0)
+
+
+def formula(of: Operands, names: Names) -> Tracked:
+    """Lines 32 to 42; the second formula of the middle is that of torch."""
+    x = of["self"]
+    middle = either(x / 3 + 0.5, (2 * x + 3) / 6)
+    slope = middle.where(x.value >= -3, 0.0).where(x.value <= 3, 1.0)
+    return passed(of["gradOutput"], slope)
+
+
+golden, magnitude, both = functions(formula, "out")
+FORWARD = of_argument(lambda x: x * (x + 3).clip(0, 6) / 6, "out")

@@ -1,0 +1,43 @@
+"""The gradient of the softmax along one axis, from its saved result."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from opgen.golden import Array, ProbeCall
+from opgen.golden._elementwise import Names, Operands, depth, functions, of_result
+from opgen.golden._softmax import axis
+from opgen.golden._tracked import Tracked
+
+__all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
+
+VERSION = 1
+PROBES = [
+    ProbeCall({"dim": dim}, {"gradOutput": shape, "output": shape}, ("out",))
+    for dim, shape in [(0, (5, 7)), (-1, (5, 300)), (0, ())]
+]
+
+
+def formula(of: Operands, names: Names) -> Tracked:
+    """Line 33 of the page, aclnnSoftmaxBackward.md; of a number alone, the axis is itself."""
+    y, dy = of["output"], of["gradOutput"]
+    terms = dy * y
+    rank = terms.value.ndim - 1
+    if not rank:
+        return terms - terms * y
+    return terms - terms.sum(1 + names["dim"] % rank) * y
+
+
+golden, magnitude, both = functions(formula, "out")
+
+
+def softmax(x: Array, names: Names) -> Array:
+    """The forward; of a number alone, 1."""
+    if x.ndim == 1:
+        return np.ones_like(x)
+    powers = np.exp(x)
+    result: Array = powers / powers.sum(axis(x, names), keepdims=True)
+    return result
+
+
+FORWARD = of_result(softmax, "out")
