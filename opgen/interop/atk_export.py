@@ -14,12 +14,15 @@ from typing import Any
 
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
+from opgen.calls.kinds import KINDS
 from opgen.interop import exporting, names, npz_export
 from opgen.interop.atk_import import OURS
 from opgen.interop.exporting import Export, spec_of
 from opgen.spec.spec import Spec
 
 EXECUTOR = "executor_opgen.py"
+_WORDS = {"bool": "bool", "double": "float", "float": "float", "string": "string"}
+"""ATK's words for the values of terms that are no whole numbers."""
 _SOURCE = Path(__file__).with_name("executor_opgen.txt")
 
 
@@ -52,7 +55,7 @@ def _for_executor(case: CaseView) -> dict[str, object]:
 
 
 def _refuse(case: CaseView) -> str:
-    if reason := exporting.without_golden(case):
+    if reason := exporting.without_golden(case) or exporting.with_list(case):
         return reason
     if not case.golden:
         return "it writes no output, and ATK makes outputs from goldens"
@@ -92,7 +95,11 @@ def _input(name: str, kind: str, value: Any) -> object:
             desc.get("range"),
         )
         return given | {"dtype": dtype, "shape": shape, "range_values": ranges}
-    word = "bool" if kind.startswith("bool") else "int8_t" if kind == "int8" else "int"
+    if kind == "scalar":
+        held = value or {"dtype": "FLOAT", "value": None}
+        dtype = names.spelled(held["dtype"], names.ATK)
+        return given | {"type": "scalar", "dtype": dtype, "range_values": held["value"]}
+    word = _WORDS.get(KINDS[kind].element.term, "int8_t" if kind == "int8" else "int")
     given |= {"type": "attrs" if kind.endswith("_array") else "attr", "dtype": word, "shape": None}
     if isinstance(value, list):
         return [given | {"range_values": item} for item in value]

@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from opgen.calls.kinds import KINDS
+from opgen.calls.reals import SPECIAL
 from opgen.calls.vocabulary import known_products
 from opgen.interop import names, values
 from opgen.interop.importing import Imported, ImportedCase, gather
@@ -168,6 +170,11 @@ def _plain(kind: str, objects: list[Object], in_list: bool, name: str, notes: li
         if sort not in known:
             raise Unreadable(f"{shown(sort)} is no type of {kind}; known: {', '.join(known)}")
     given = [part.get("range_values") for part in objects]
+    if kind == "scalar" and len(objects) == 1:
+        if given[0] is None:
+            return None
+        dtype = names.dtype(objects[0].get("dtype"))
+        return {"value": _value(kind, given[0], name, notes), "dtype": dtype}
     if not kind.endswith("_array"):
         if len(objects) > 1:
             plural = "tensors" if kind == "tensor" else "values"
@@ -188,7 +195,10 @@ def _value(kind: str, value: object, name: str, notes: list[str]) -> object:
         if len(value) > 1:
             notes.append(f"{name}: the first of the range {shown(value)}")
         value = value[0]
-    if value is None or isinstance(value, dict | list | str):
+    if KINDS[kind].element.term == "string" and isinstance(value, str | None):
+        return value
+    special = isinstance(value, str) and value in SPECIAL
+    if value is None or (isinstance(value, dict | list | str) and not special):
         raise Unreadable(f"range_values {shown(value)}: expects a value or [lowest, highest]")
     return values.argument(kind, value)
 

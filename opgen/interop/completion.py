@@ -18,7 +18,7 @@ from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, TensorDesc
 from opgen.spec.language.functions import Value
-from opgen.spec.language.term import Reference
+from opgen.spec.language.term import Reference, View
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
@@ -104,8 +104,36 @@ def complete(spec: Spec, calls: Sequence[PartialCall]) -> None:
                     partial.learn(name, fact, "ND")
 
 
-def _view(spec: Spec, calls: list[Call]) -> TableView:
-    return TableView(spec, from_calls(spec.api, spec.kinds, calls))
+def _view(spec: Spec, calls: list[Call]) -> View:
+    return _WithEquals(spec, TableView(spec, from_calls(spec.api, spec.kinds, calls)))
+
+
+@dataclass(frozen=True)
+class _WithEquals:
+    """Columns in which an extent that no tensor gives is what the page says it equals: with
+    ``inH == Hin``, an item of an array says what the height of a missing output is.
+    """
+
+    spec: Spec
+    view: TableView
+
+    def get(self, reference: Reference) -> Value:
+        value = self.view.get(reference)
+        if reference[0] not in self.spec.scope.occurrences or np.all(value.bound):
+            return value
+        name, what = reference
+        others = [guard.require.right[0] for guard in self.spec.equalities.get(reference, ())]
+        others += [
+            guard.require.left
+            for guards in self.spec.equalities.values()
+            for guard in guards
+            if guard.when is None and guard.require.right[0].text == name and not what
+        ]
+        for other in others:
+            equal = other.value(self.view)
+            data = np.where(value.bound, value.data, equal.data)
+            value = Value(data, np.asarray(value.bound) | equal.bound)
+        return value
 
 
 def _leave_out(spec: Spec, waiting: list[PartialCall]) -> None:

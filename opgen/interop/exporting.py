@@ -75,6 +75,12 @@ def unknown(case: CaseView) -> str:
     return ""
 
 
+def with_list(case: CaseView) -> str:
+    """Why a file of cases that knows tensors alone cannot hold one, or an empty text."""
+    lists = [p.name for p in spec_of(case).parameters.values() if p.is_list]
+    return "a list of tensors, for which its files have no form" if lists else ""
+
+
 def without_golden(case: CaseView) -> str:
     """Why a case has no goldens to compare with, or an empty text."""
     if reason := unknown(case):

@@ -10,15 +10,17 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from opgen.bundle.write.output import write_errors
+from opgen.bundle.write.output import locked, write_errors
 from opgen.model import FileError
 
 MANIFEST = "opgen.json"
+_MADE, _REPLACED = "made", "replaced"
+"""What lies in a working folder: the new folder, and the one that it replaces."""
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,120}")
 _DIGEST = re.compile(r"-[0-9a-f]{12}$")
 
@@ -48,19 +50,54 @@ def new_folder(path: str | Path, manifest: Mapping[str, object], force: bool) ->
     """
     target = Path(path).resolve()
     check(target, force)
-    with (
-        write_errors(target),
-        TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as hidden,
-    ):
-        made = Path(hidden) / "made"
+    with write_errors(target), _working_folder(target) as hidden:
+        check(target, force)
+        made = hidden / _MADE
         made.mkdir()
         yield made
         whole = {**manifest, "entries": sorted({MANIFEST, *_within(made)})}
         (made / MANIFEST).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
         if target.exists():
             check(target, force)  # something may have been put there since
-            target.rename(Path(hidden) / "replaced")
+            target.rename(hidden / _REPLACED)
         made.rename(target)
+
+
+@contextmanager
+def _working_folder(target: Path) -> Iterator[Path]:
+    """An empty folder beside a target, locked against other writers, and removed at the end. What a
+    killed one left in it is removed, or, if it was about to be replaced, put back.
+    """
+    hidden = target.with_name(f".{target.name}.partial")
+    fd = _claimed(hidden)
+    try:
+        if (hidden / _REPLACED).exists() and not target.exists():
+            (hidden / _REPLACED).rename(target)
+        for left in hidden.iterdir():
+            shutil.rmtree(left)
+        yield hidden
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+        os.close(fd)
+
+
+def _claimed(hidden: Path) -> int:
+    """A descriptor, open and locked, of a working folder that is made here, or that opgen left
+    behind; FileError where somebody else may have made it.
+    """
+    while True:
+        with suppress(FileExistsError):
+            hidden.mkdir(0o700)
+        if hidden.is_symlink() or hidden.is_file():
+            break
+        with suppress(FileNotFoundError):  # another writer has just removed it
+            fd = locked(hidden, os.O_RDONLY | os.O_DIRECTORY)
+            own = os.fstat(fd).st_uid == os.geteuid()
+            if own and {path.name for path in hidden.iterdir()} <= {_MADE, _REPLACED}:
+                return fd
+            os.close(fd)
+            break
+    raise FileError.of(str(hidden), "", "opgen did not make it, so opgen keeps it; move it away")
 
 
 def check(target: Path, force: bool) -> None:

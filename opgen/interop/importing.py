@@ -21,14 +21,14 @@ LONGEST_REASON = 300
 """Characters of the reason why a case cannot be read, at most."""
 
 
-class LeftOut(Exception):
+class NotImported(Exception):
     """Why a case that can be read is no call all the same."""
 
 
 @dataclass
 class ImportedCase:
     """One case of a file, and what ``read`` understands of it, which raises :class:`Unreadable` or
-    :class:`LeftOut`.
+    :class:`NotImported`.
 
     ``args`` is in the form of a call, without the outputs that the file does not name; a tensor
     without ``format`` has its format open. ``notes`` say what was chosen or left behind,
@@ -80,7 +80,7 @@ def gather(file: str, cases: Iterable[ImportedCase], catalog: Catalog) -> Import
         try:
             case.read(case)
             calls |= _calls(case, catalog, calls)
-        except LeftOut as reason:
+        except NotImported as reason:
             result.left_out.append(_problem(file, case, reason))
         except (CallFault, Unreadable) as reason:
             result.unreadable.append(_problem(file, case, reason))
@@ -131,7 +131,11 @@ def _partial(case: ImportedCase, product: str, catalog: Catalog) -> PartialCall:
     for name in missing:
         if spec.parameters[name].kind != "output":
             raise Unreadable(f"{name} is missing; {case.api} takes {', '.join(spec.kinds)}")
-    described = {name: desc for name, desc in case.args.items() if isinstance(desc, dict)}
+    described = {
+        name: desc
+        for name, desc in case.args.items()
+        if isinstance(desc, dict) and spec.kinds.get(name) == "tensor"
+    }
     args = (
         dict.fromkeys(spec.kinds)
         | case.args

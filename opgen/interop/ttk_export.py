@@ -47,7 +47,7 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
 
 
 def _refuse(case: CaseView) -> str:
-    if reason := exporting.without_golden(case):
+    if reason := exporting.without_golden(case) or exporting.with_list(case):
         return reason
     if not case.id.isprintable() or len(case.id) > LONGEST_NAME or case.id.startswith(FORMULA):
         return "a table cannot hold its id"

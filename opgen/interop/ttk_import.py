@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from opgen.calls.vocabulary import known_products
 from opgen.files.yamlfile import did_you_mean
 from opgen.interop import names, ttk_kernels, values
-from opgen.interop.importing import Imported, ImportedCase, LeftOut, gather
+from opgen.interop.importing import Imported, ImportedCase, NotImported, gather
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import Catalog
@@ -159,7 +159,7 @@ def _read(row: Row, fault: str, catalog: Catalog, case: ImportedCase) -> None:
     case.origin = {"format": "ttk", "line": case.line, "mode": mode}
     case.ignored += [key for key, cell in row.items() if cell and key and key not in _READ]
     if row.get("is_enabled", "").lower() in ("false", "0", "no"):
-        raise LeftOut(f"is_enabled is {row['is_enabled']}")
+        raise NotImported(f"is_enabled is {row['is_enabled']}")
     if mode == "aclnn":
         _aclnn(row, case, catalog)
     else:

@@ -15,6 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
+from opgen.calls.kinds import KINDS, REAL
 from opgen.files.textfile import read_text
 from opgen.interop.names import Unreadable, shown
 from opgen.model import FileError
@@ -98,11 +99,13 @@ def argument(kind: str, value: object) -> object:
     """A value for a parameter of a kind: 0 and 1 are also bools, 2.0 is also 2; of a list each
     item. What does not fit stays as it is.
 
-    >>> argument("int64", 2.0), argument("bool_array", [0, 1, 2])
-    (2, [False, True, 2])
+    >>> argument("int64", 2.0), argument("bool_array", [0, 1, 2]), argument("double", 2.0)
+    (2, [False, True, 2], 2.0)
     """
     if isinstance(value, list):
         return [argument(kind, item) for item in value]
+    if KINDS[kind].element.term in (*REAL, "string"):
+        return value
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     if kind.startswith("bool") and type(value) is int and value in (0, 1):

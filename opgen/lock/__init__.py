@@ -1,1 +1,1 @@
-"""What was expected before, held against what is expected now: locks and their refreshing."""
+"""What was expected before, compared with what is expected now: locks and their refreshing."""

@@ -1,15 +1,16 @@
 """Locks: what a plan produced when somebody last looked, one line per case, small enough to commit.
 
-A lock is text. Its head says what the cases were made from, page by page, with a digest of the case
-lines that follow; a case line holds an id, a key (a digest of everything that its data depend on),
-digests of its inputs, goldens and bounds, and its expectations in words.
+A lock is a file of text, or a folder with a file for each operator. A head says what the cases of a
+page were made from, with a digest of the case lines that follow; a case line holds an id, a key (a
+digest of everything that its data depend on), digests of its inputs, goldens and bounds, and its
+expectations in words.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -93,8 +94,26 @@ class Lock:
         )
 
     def write(self, path: Path) -> None:
-        """Write in a fixed order, so that a change of one case is a change of one line. What is
-        altered stays known as such.
+        """Write one file; or, in a folder, one for each operator that has changed. The file of an
+        operator that is gone is removed.
+        """
+        if not path.is_dir():
+            write_text(path, self.text, force=True)
+            return
+        operators = {page.partition(".")[0] for page in self.sources}
+        for operator in operators:
+            pages = [page for page in self.sources if page.partition(".")[0] == operator]
+            file, text = path / f"{operator}.lock", self.some(pages).text
+            if not file.exists() or file.read_bytes() != text.encode():
+                write_text(file, text, force=True)
+        for file in _files(path):
+            if file.stem not in operators:
+                file.unlink()
+
+    @property
+    def text(self) -> str:
+        """What a file says, in a fixed order, so that a change of one case is a change of one line.
+        What is altered stays known as such.
         """
         lines = [HEAD]
         for page in sorted(self.sources):
@@ -106,7 +125,7 @@ class Lock:
                 f"page {page} " + " ".join(f"{what}={digest}" for what, digest in sources.items())
             )
             lines += [self.entries[page][case].line for case in sorted(self.entries[page])]
-        write_text(path, "\n".join(lines) + "\n", force=True)
+        return "\n".join(lines) + "\n"
 
 
 def expectation_text(page: Expectation, library: LibraryAnswer | None) -> str:
@@ -120,26 +139,10 @@ def _codes(codes: Iterable[int | str]) -> str:
 
 
 def read_lock(path: Path) -> Lock:
-    """Read a lock; raises FileError naming every line that is none."""
-    lines = read_text(path).removeprefix("\ufeff").splitlines()
-    if not lines or lines[0] != HEAD:
-        text = f"is not a lock of this version; the first line must read '{HEAD}'. {ANEW}"
-        raise FileError([Problem(str(path), 1, "", text)])
-    lock, problems, page = Lock(), [], ""
-    for number, line in enumerate(lines[1:], 2):
-        words = line.split(" ")
-        if words[0].startswith(CONFLICT):
-            problems.append(Problem(str(path), number, "", f"is a merge conflict. {ANEW}"))
-        elif words[0] == "page" and len(words) >= 2:
-            page = words[1]
-            if page in lock.sources:
-                problems.append(
-                    Problem(str(path), number, "", f"the page {page} appears twice. {ANEW}")
-                )
-            lock.sources[page] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
-            lock.entries[page] = {}
-        elif fault := _add(lock, page, words):
-            problems.append(Problem(str(path), number, "", fault))
+    """Read a lock, a file or a folder; raises FileError naming every line that is none."""
+    lock, problems = Lock(), list[Problem]()
+    for file in _files(path):
+        problems += [Problem(str(file), number, "", fault) for number, fault in _read(file, lock)]
     if problems:
         raise FileError(problems[:MOST_PROBLEMS])
     written = {page: words.pop(LINES, "") for page, words in lock.sources.items()}
@@ -149,6 +152,31 @@ def read_lock(path: Path) -> Lock:
         if digest != _digest(lock.entries[page].values())
     }
     return lock
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a lock."""
+    return sorted(path.glob("*.lock")) if path.is_dir() else [path]
+
+
+def _read(file: Path, lock: Lock) -> Iterator[tuple[int, str]]:
+    """Add what a file says to a lock; lines that say nothing, and why."""
+    lines, page = read_text(file).removeprefix("\ufeff").splitlines(), ""
+    if not lines or lines[0] != HEAD:
+        yield 1, f"is not a lock of this version; the first line must read '{HEAD}'. {ANEW}"
+        return
+    for number, line in enumerate(lines[1:], 2):
+        words = line.split(" ")
+        if words[0].startswith(CONFLICT):
+            yield number, f"is a merge conflict. {ANEW}"
+        elif words[0] == "page" and len(words) >= 2:
+            page = words[1]
+            if page in lock.sources:
+                yield number, f"the page {page} appears twice. {ANEW}"
+            lock.sources[page] = dict(word.split("=", 1) for word in words[2:] if "=" in word)
+            lock.entries[page] = {}
+        elif fault := _add(lock, page, words):
+            yield number, fault
 
 
 def _digest(entries: Iterable[LockEntry]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,47 @@ def test_a_convolution_of_atk_gets_goldens(tmp_path: Path) -> None:
     opgen.generate(calls=str(tmp_path / "calls.jsonl"), output=tmp_path / "b.h5")
     with opgen.open(tmp_path / "b.h5") as bundle:
         assert list(bundle[0].golden) == ["gradInput", "gradWeight"]
+
+
+def of_a_file(id: int, rank: int, transposed: bool, mask: tuple[bool, ...]) -> Case:
+    """A convolution as ATK's files have it: attributes are ``int``, ``int8_t`` or ``bool``, and the
+    format is that of the rank.
+    """
+
+    def image(*channels: int, extent: int) -> list[int]:
+        return [*channels, *[extent] * rank]
+
+    case = conv(id=id)
+    case["inputs"] = [
+        tensor("gradOutput", *image(2, 4, extent=7 if transposed else 3), dtype="bf16"),
+        tensor("input", *image(2, 4, extent=5), dtype="bf16"),
+        tensor("weight", *image(4, 4, extent=3), dtype="bf16"),
+        array("biasSizes", 4),
+        array("stride", *[1] * rank),
+        array("padding", *[0] * rank),
+        array("dilation", *[1] * rank),
+        attr("transposed", transposed, "bool"),
+        array("outputPadding", *[0] * rank),
+        attr("groups", 1),
+        array("outputMask", *mask, dtype="bool"),
+        attr("cubeMathType", 0, "int8_t"),
+        attr("format", ("NCL", "NCHW", "NCDHW")[rank - 1], "non_param"),
+    ]
+    return case
+
+
+def test_every_convolution_of_a_file_gets_goldens(tmp_path: Path) -> None:
+    """Each rank, both directions, each mask: 42 cases, all of which the page allows."""
+    masks = [mask for mask in product((True, False), repeat=3) if any(mask)]
+    ways = list(product((1, 2, 3), (False, True), masks))
+    found = read(tmp_path, *(of_a_file(id, *way) for id, way in enumerate(ways)))
+    assert len(calls(found, tmp_path)) == len(ways)
+    opgen.generate(calls=str(tmp_path / "calls.jsonl"), output=tmp_path / "b.h5", workers=1)
+    names = ("gradInput", "gradWeight", "gradBias")
+    with opgen.open(tmp_path / "b.h5") as bundle:
+        for case, (_, _, mask) in zip(bundle, ways, strict=True):
+            assert case.expect.bucket == "valid", case.expect.breaks
+            assert list(case.golden) == [n for n, asked in zip(names, mask, strict=True) if asked]
 
 
 @pytest.mark.parametrize("executor", ["aclnn_group_norm_backward", "opgen_frozen"])
@@ -454,7 +496,7 @@ BAD = [
     ),
     (
         change(conv, "gradOutput", tensor("gradOutput") | {"shape": None}),
-        "gradBias is missing, and the page does not say its shape",
+        "gradBias is missing, and the page does not say its dtype",
     ),
 ]
 
