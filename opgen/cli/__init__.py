@@ -7,9 +7,7 @@ command. Here alone exceptions become messages: one line per problem on standard
 
 from __future__ import annotations
 
-import codecs
 import errno
-import io
 import os
 import re
 import resource
@@ -22,6 +20,8 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import click
+
+from opgen.cli.streams import close_stdout, open_streams, write_any_text
 
 DIFFERENCE, BAD, INTERRUPTED, UNREAD = 1, 2, 130, 141
 """Exit codes: a comparison found a difference; bad usage, file or environment; Ctrl-C; nobody reads
@@ -45,10 +45,11 @@ Tab completion: eval "$(_OPGEN_COMPLETE=bash_source opgen)" (or zsh_source, fish
 
 
 GROUPS = {
-    "Make suites": ("generate", "cases", "merge"),
-    "Ask": ("explain", "ops", "page", "judge", "inspect", "coverage", "mutants", "backtest"),
+    "Make suites": ("generate", "cases", "merge", "capture"),
+    "Ask": ("explain", "ops", "page", "judge", "inspect"),
+    "Measure": ("coverage", "mutants", "backtest", "learn"),
     "Run and judge devices": ("run", "diff", "compare", "minimize"),
-    "Maintain": ("check", "audit", "refresh", "verify", "schema"),
+    "Maintain": ("draft", "check", "audit", "refresh", "verify", "schema"),
     "Exchange with other tools": ("import", "export", "unpack"),
 }
 """The commands as ``opgen --help`` lists them."""
@@ -86,7 +87,7 @@ class Commands(click.Group):
     """The commands of this package, each imported when it is asked for."""
 
     def main(self, *args: Any, **given: Any) -> Any:
-        _open_streams()
+        open_streams()
         try:
             return super().main(*args, **given)
         except OSError:  # not even the message can be written
@@ -202,7 +203,7 @@ def _stop(error: BaseException, command: str | None) -> NoReturn:
         raise Interrupted(*notes, "interrupted") from None
     if isinstance(error, OSError) and error.filename is None:
         if error.errno in (errno.EPIPE, errno.ENOSPC):
-            _close_stdout()
+            close_stdout()
         if error.errno == errno.EPIPE:
             raise click.exceptions.Exit(UNREAD)
     lines = _lines(error)
@@ -244,50 +245,12 @@ def _lines(error: BaseException) -> list[str] | None:
     return None
 
 
-def _open_streams() -> None:
-    """Where the caller has closed standard output or error, what is written there goes nowhere, and
-    into no file that is opened later.
-    """
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
-
-
-def _close_stdout() -> None:
-    """Let what is left in the buffer of a closed or full output go, so that Python does not
-    complain at its end.
-    """
-    try:
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
-
-
 def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from opgen import __version__
 
         click.echo(f"opgen {__version__}")
         ctx.exit()
-
-
-def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """What an encoding has no bytes for, as JSON escapes it, so that JSON stays JSON."""
-    assert isinstance(error, UnicodeEncodeError)
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    return (
-        "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2)),
-        error.end,
-    )
-
-
-def _write_any_text() -> None:
-    """Standard output and error take every text, whatever their encoding."""
-    codecs.register_error("escaped", _escaped)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="escaped")
 
 
 @click.command(
@@ -319,7 +282,7 @@ def main(verbose: bool, log: str | None) -> None:  # noqa: D103  the help text i
     # Read when numpy is imported, by no command before this. Work is spread by processes; threads
     # of OpenBLAS would only wait on each other over tiny products.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _write_any_text()
+    write_any_text()
     if verbose or log:
         from opgen.cli.log import steps
 

@@ -12,6 +12,7 @@ from opgen.model import USUAL
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from opgen.lint.facts import Fact
     from opgen.spec.spec import Spec
 
 FOLDER = click.Path(exists=True, file_okay=False)
@@ -39,15 +40,26 @@ FOLDER = click.Path(exists=True, file_okay=False)
     help="Print the block 'lines' of a spec for the page as it is now.",
 )
 @click.option(
+    "--facts",
+    "in_facts",
+    is_flag=True,
+    help="Read each page anew, and say which facts it states otherwise than the spec.",
+)
+@click.option(
+    "--write",
+    is_flag=True,
+    help="With --digests and OP: write this block into the spec instead.",
+)
+@click.option(
     "--plan",
     default="",
-    metavar="|".join((*USUAL, "FILE")),
+    metavar="|".join((*USUAL, "models", "FILE")),
     help="Name the cases of this plan that break a changed fact or stand at its limit.",
 )
 @click.option(
     "--lock",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE|DIR",
+    type=click.Path(exists=True),
     help="Name the cases of this lock that break a changed fact.",
 )
 @options.json_option()
@@ -55,6 +67,8 @@ def command(
     operators: tuple[str, ...],
     folder: str,
     digests: bool,
+    in_facts: bool,
+    write: bool,
     plan: str,
     lock: str | None,
     as_json: bool,
@@ -63,42 +77,62 @@ def command(
 
     opgen names the facts whose lines changed, moved or vanished, and the cases that they touch. A
     page can also say something new on lines that no fact cites. So read a changed page again;
-    "opgen page OP --pages DIR" prints it beside its spec. opgen also names specs without a page;
-    exit 1 if you asked for one.
+    "opgen page OP --pages DIR" prints it beside its spec. opgen also names specs that have no page.
+    Exit 1 if a page changed, or if you named an operator without a page.
+
+    With --facts, the page may be of another edition: opgen compares what its patterns read with the
+    spec, whatever lines that stands on.
     """
     from dataclasses import asdict
     from pathlib import Path
 
+    if write and not (digests and operators):
+        raise click.UsageError("--write needs --digests and an operator")
+    from opgen.bundle.write.output import write_text
     from opgen.cli import console
     from opgen.files.resources import specs_folder
+    from opgen.files.textfile import read_text
     from opgen.generation.processes import mapped
     from opgen.lint.audit import (
         audit,
         facts_of_lock,
         facts_of_suite,
+        of_this_folder,
         page_block,
         readable,
         with_cases,
+        with_page_block,
     )
     from opgen.lock.lockfile import Lock, read_lock
     from opgen.model import FileError
-    from opgen.report import terminal
+    from opgen.report.layout import Paragraph, TextTable, show
     from opgen.report.terminal import counted
     from opgen.spec.catalog import catalog, load_catalog
     from opgen.suite.selection import Request, plans_of
 
     options.only_one(digests=digests, plan=plan, lock=lock)
     options.only_one(digests=digests, json=as_json)
+    options.only_one(facts=in_facts, digests=digests, plan=plan, lock=lock)
+    if in_facts:
+        _in_facts(operators, Path(folder), as_json)
+        return
     known = load_catalog(specs_folder(), digests=False) if digests else catalog()
     wanted = [known.api(name) for name in operators] or list(known.kinds)
-    asked = [spec for spec in known.specs if spec.api in wanted]
+    asked = of_this_folder([spec for spec in known.specs if spec.api in wanted], Path(folder))
     specs, unread = readable([spec for spec in asked if spec.page], Path(folder))
     without_page = [spec.name for spec in asked if not spec.page]
     for name in without_page:
         click.echo(f"{name}: has no page to compare with", err=True)
     if digests:
         for spec in specs:
-            click.echo(f"{spec.file}\n{page_block(spec, Path(folder))}")
+            block = page_block(spec, Path(folder))
+            if not write:
+                click.echo(f"{spec.file}\n{block}")
+            else:
+                click.echo(f"{spec.file}: digests written")
+                path = specs_folder() / Path(spec.file).name
+                whole = with_page_block(read_text(path), spec, block)
+                write_text(path, whole, force=True)
         if unread:
             raise FileError(unread)
         if operators and without_page:
@@ -125,6 +159,7 @@ def command(
         findings = with_cases(
             findings, {spec.name: facts_of_suite(spec, suite) for spec in drifted}
         )
+    out = console.output()
     if as_json:
         console.json_text([asdict(finding) for finding in findings])
     elif findings:
@@ -142,21 +177,76 @@ def command(
             if finding.facts
         ]
         if rows:
-            table = terminal.table(*heads[:shown], rows=rows, right=("line", "cases"))
-            console.output().print(table)
+            table = TextTable(*heads[:shown], rows=rows, right=("line", "cases"))
+            show(out, table)
         for case in dict.fromkeys(case for finding in findings for case in finding.cases):
             click.echo(case)
         for spec in specs:
             if any(
                 finding.spec == spec.name and finding.state == "differs" for finding in findings
             ):
-                click.echo(_differs(spec, Path(folder), spec in drifted))
+                show(out, Paragraph(_differs(spec, Path(folder), spec in drifted)))
     elif specs:
-        click.echo(f"{counted(len(specs), 'page')}: the text is the one that was transcribed")
+        pages = counted(len(specs), "page")
+        show(out, Paragraph(f"{pages}: the text is the one that was transcribed"))
     if unread:
         raise FileError(unread)
     if findings or (operators and without_page):
         raise click.exceptions.Exit(DIFFERENCE)
+
+
+def _in_facts(operators: tuple[str, ...], folder: Path, as_json: bool) -> None:
+    """Print what the pages of a folder say otherwise than the specs."""
+    from dataclasses import asdict
+    from pathlib import Path
+
+    from opgen.cli import console
+    from opgen.files.resources import specs_folder
+    from opgen.lint.editions import changed, newer_page
+    from opgen.model import FileError
+    from opgen.report.layout import Paragraph, TextTable, show
+    from opgen.report.terminal import counted
+    from opgen.spec.catalog import catalog
+
+    wanted = [catalog().api(name) for name in operators] or list(catalog().kinds)
+    pages = [(s, newer_page(s, folder)) for s in catalog().specs if s.api in wanted and s.page]
+    found = {
+        spec.name: changed(spec, specs_folder() / Path(spec.file).name, page)
+        for spec, page in pages
+        if page is not None
+    }
+    if not found:
+        raise FileError.of(str(folder), ", ".join(operators), "has no page of these operators")
+    if as_json:
+        console.json_text(
+            {
+                name: {
+                    "page": read.page.name,
+                    "differences": [asdict(difference) for difference in read.differences],
+                    "undecided": read.undecided,
+                }
+                for name, read in found.items()
+            }
+        )
+    else:
+        out = console.output()
+        for name, read in found.items():
+            rows = ((d.fact, *map(_side, d.sides)) for d in read.differences)
+            show(out, TextTable("fact", name, read.page.name, rows=rows, lines=True))
+            facts, left = (
+                counted(len(read.differences), "fact"),
+                counted(len(read.undecided), "line"),
+            )
+            show(out, Paragraph(f"{name}: {facts} read otherwise, {left} to decide"))
+    if any(read.differences for read in found.values()):
+        raise click.exceptions.Exit(DIFFERENCE)
+
+
+def _side(fact: Fact | None) -> str:
+    if fact is None:
+        return "-"
+    where = f"line {fact.at[0]}: " if fact.at else ""
+    return where + fact.says + (f" [{fact.answer}]" if fact.answer else "")
 
 
 def _differs(spec: Spec, folder: Path, drifted: bool) -> str:

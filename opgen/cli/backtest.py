@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from opgen.cli import DIFFERENCE
-from opgen.cli.options import Number, all_option, examples, json_option
+from opgen.cli.options import Number, all_option, edition_option, examples, json_option
 
 
 @click.command(
@@ -17,6 +15,18 @@ from opgen.cli.options import Number, all_option, examples, json_option
     )
 )
 @click.argument("file", type=click.Path(dir_okay=False))
+@click.option(
+    "--library",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="DIR",
+    help="A folder of errata, instead of those that opgen ships.",
+)
+@click.option(
+    "--skip-bad-lines",
+    "skip",
+    is_flag=True,
+    help="Leave out the lines that are no call, and say how many there are.",
+)
 @json_option()
 @all_option("Show agreement by product, stage and rule, and list every disagreement.")
 @click.option(
@@ -25,21 +35,43 @@ from opgen.cli.options import Number, all_option, examples, json_option
     metavar="PERCENT",
     help="Exit 1 if the library side agrees on fewer of the firm rows of an operator.",
 )
-def command(file: str, as_json: bool, everything: bool, fail_under: float | None) -> None:
-    """Compare page and library with statuses that were really returned.
+@edition_option()
+def command(
+    file: str,
+    library: str | None,
+    skip: bool,
+    as_json: bool,
+    everything: bool,
+    fail_under: float | None,
+    edition: str,
+) -> None:
+    """Compare page and library with statuses that a library returned.
 
     FILE has one call per line, in JSON, with the keys status and firm. The status is null if the
     host died. With -, calls come from standard input.
     """
+    from pathlib import Path
+
+    from opgen.calls.call_json import ForeignCall
+    from opgen.cli import console
+    from opgen.model import Problem
     from opgen.oracle import backtest, erratafile
-    from opgen.report.backtest import as_data, as_text
+    from opgen.report.backtest import as_data, render
+    from opgen.report.terminal import counted
     from opgen.spec.catalog import catalog
 
-    report = backtest.backtest(backtest.load(file, catalog()), catalog(), erratafile.errata())
+    pages = catalog(edition)
+    errata = erratafile.load_folder(Path(library), catalog()) if library else erratafile.errata()
+    foreign: list[ForeignCall] = []
+    skipped: list[Problem] | None = [] if skip else None
+    named = backtest.load(file, pages, foreign, skipped)
+    if skipped:
+        console.note(f"skipped {counted(len(skipped), 'line')}, the first: {skipped[0]}")
+    report = backtest.backtest(named, pages, errata, foreign)
     if as_json:
-        click.echo(json.dumps(as_data(report), indent=1, ensure_ascii=False))
+        console.json_text(as_data(report))
     else:
-        click.echo(as_text(report, everything), nl=False)
+        render(report, console.output(), everything)
     if fail_under is not None and not report.operators(True):
         click.echo("no status is firm, so there is nothing to compare", err=True)
         raise click.exceptions.Exit(DIFFERENCE)

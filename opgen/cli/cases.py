@@ -22,7 +22,7 @@ from opgen.cli import options
 @click.option("--ids", is_flag=True, help="Print a line per case: its id and its purpose.")
 @options.json_option()
 def command(ids: bool, as_json: bool, **asked: Any) -> None:
-    """List what would be generated: counts, the size of the bundle, and how many rules are broken.
+    """List what would be generated: counts, the size of the bundle, and the rules that are broken.
 
     --json adds the cases that break each rule, or the reason why none can.
     """
@@ -31,10 +31,11 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     from opgen.model import size
     from opgen.quality.suite_summary import summarize
     from opgen.report import terminal
+    from opgen.report.layout import Paragraph, TextTable, show
     from opgen.suite.selection import Request
 
     options.only_one(ids=ids, json=as_json)
-    suite = console.enumerated(Request(**asked), announce=False)
+    suite = console.enumerated(Request(**asked), announce=False, left_out=not ids)
     if ids:
         for name, intent in zip(suite.cases.id, suite.cases.intent, strict=True):
             click.echo(f"{terminal.visible(name)}\t{terminal.visible(intent)}")
@@ -43,19 +44,19 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     if as_json:
         console.json_text(counted)
         return
-    out = console.output()
-    out.print(summary_table(counted["counts"]))
-    if not asked["calls"]:
+    tables = [summary_table(counted["counts"])]
+    if suite.reports:
         heads = ("rules to break", "broken", "isolated", "with others", "unreachable")
         rows = []
         for name, page in counted["pages"].items():
             others, unreachable = page["with_others"], page["unreachable"]
             broken = len(page["rules"]) - unreachable
             rows.append((name, len(page["rules"]), broken, broken - others, others, unreachable))
-        out.print(terminal.table("page", *heads, rows=rows, right=heads))
+        tables.append(TextTable("page", *heads, rows=rows, right=heads))
+    show(console.output(), *tables)
     about = (
         f"{terminal.counted(counted['cases'], 'case')}, {counted['with_data']} with data,"
         f" {counted['inconclusive']} inconclusive"
     )
     about += f", about {size(counted['bytes'])}"
-    click.echo(about)
+    show(console.output(), Paragraph(about))

@@ -11,11 +11,11 @@ from opgen.model import BUCKETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from rich.table import Table
+    from pathlib import Path
 
     from opgen.lint.checking import Checked
     from opgen.lint.facts import Fact
+    from opgen.report.layout import TextTable
 
 BROKEN = BUCKETS[1:]
 """The buckets of rules: all but ``valid``."""
@@ -23,28 +23,61 @@ BROKEN = BUCKETS[1:]
 
 @click.command(
     epilog=options.examples(
-        "opgen check", "opgen check my_pool.yaml          # exit 2, with every problem of the file"
+        "opgen check",
+        "opgen check my_pool.yaml          # exit 2, with every problem of the file",
+        "opgen check draft.yaml --todo --pages pages",
     )
 )
 @click.argument(
-    "files", metavar="[FILE]...", nargs=-1, type=click.Path(exists=True, dir_okay=False)
+    "names",
+    metavar="[FILE|OP]...",
+    nargs=-1,
+    type=click.Path(dir_okay=False),
+    shell_complete=options.complete_operators,
 )
 @options.json_option()
 @options.all_option(
     "Count the rules per bucket, and list the facts in which pages of one operator differ."
 )
-def command(files: tuple[str, ...], as_json: bool, everything: bool) -> None:
+@click.option("--todo", is_flag=True, help="List what drafts leave to decide, and check nothing.")
+@click.option(
+    "--pages",
+    "folder",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="With --todo: print each line of the page beside what is to decide.",
+)
+def command(
+    names: tuple[str, ...], as_json: bool, everything: bool, todo: bool, folder: str | None
+) -> None:
     """Check specs, plans and errata.
 
-    Without FILE, opgen checks its own. It reports all problems at once. Exit 2 if there is one.
+    Without FILE, opgen checks its own. It reports all problems at once. Exit 2 if there is one. A
+    spec that still has lines under todo counts as a problem.
+
+    OP is an operator. opgen runs the probes of its kernel and says which promise it breaks: the
+    same bits in every stack and for every choice of outputs, a golden within its magnitude, linear
+    in the incoming gradient, the derivative of its forward. If torch has the operator, opgen also
+    compares the goldens of the smoke suite with torch.
     """
     from pathlib import Path
 
     from opgen.cli import console
+    from opgen.cli.kernel_check import check_kernel
     from opgen.lint.checking import check
     from opgen.model import FileError
 
+    files, operators = _files_and_operators(names)
+    if todo:
+        _show_todo([Path(file) for file in files], folder)
+        return
+    problems = [problem for op in operators for problem in check_kernel(op)]
+    if operators and not files:
+        if problems:
+            raise FileError(problems)
+        return
     checked = check(map(Path, files))
+    checked.problems += problems
     if as_json:
         console.json_text(_plain(checked))
     else:
@@ -53,39 +86,72 @@ def command(files: tuple[str, ...], as_json: bool, everything: bool) -> None:
         raise FileError(checked.problems)
 
 
+def _files_and_operators(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Those of the arguments that are files, and those that may be operators."""
+    from pathlib import Path
+
+    from opgen.model import FileError, Problem
+
+    files = [name for name in names if Path(name).exists()]
+    operators = [name for name in names if name not in files]
+    lost = [name for name in operators if not name.isidentifier()]
+    if lost:
+        raise FileError([Problem(name, None, "", "is no file, and no operator") for name in lost])
+    return files, operators
+
+
+def _show_todo(files: list[Path], folder: str | None) -> None:
+    from pathlib import Path
+
+    from opgen.files.resources import specs_folder
+    from opgen.files.textfile import read_text
+    from opgen.report.terminal import counted, visible
+    from opgen.spec.catalog import spec_files
+    from opgen.spec.specfile import undecided
+
+    for file in files or spec_files(specs_folder()):
+        page, todo = undecided(file)
+        text = read_text(Path(folder) / page).split("\n") if folder and page and todo else []
+        for line, what in todo.items():
+            click.echo(f"{file}: line {line}: {what}")
+            if line <= len(text):
+                click.echo(f"      {visible(text[line - 1].strip())}")
+        click.echo(f"{file}: {counted(len(todo), 'line')} to decide")
+
+
 def _show(checked: Checked, everything: bool) -> None:
     from opgen.cli import console
+    from opgen.report.layout import Paragraph, show
     from opgen.report.terminal import counted
 
     out = console.output()
     if everything and not checked.problems:
-        for table in (*_compared(checked), *_counted(checked)):
-            out.print(table)
+        show(out, *_compared(checked), *_counted(checked))
     for api, (specs, differences) in checked.differences.items():
         pages = counted(len(specs), "page")
-        out.print(f"{api}: {pages}, which differ in {counted(len(differences), 'fact')}")
+        said = f"{api}: {pages}, which differ in {counted(len(differences), 'fact')}"
+        show(out, Paragraph(said))
     if not checked.problems:
         files = ((checked.specs, "spec"), (checked.plans, "plan"), (checked.errata, "errata file"))
-        out.print(
-            "no problem in " + ", ".join(counted(len(some), what) for some, what in files if some)
-        )
+        some = ", ".join(counted(len(read), what) for read, what in files if read)
+        show(out, Paragraph(f"no problem in {some}"))
 
 
-def _compared(checked: Checked) -> Iterator[Table]:
+def _compared(checked: Checked) -> Iterator[TextTable]:
     """What the pages of one operator say differently: first, since it is long."""
-    from opgen.report import terminal
+    from opgen.report.layout import TextTable
 
     for api, (specs, differences) in checked.differences.items():
         heads = ("fact", *(spec.name for spec in specs))
         said = [d for d in differences if d.kind != "answer"]
-        yield terminal.table(
+        yield TextTable(
             *heads,
             rows=((d.fact, *map(_side, d.sides)) for d in said),
             title=f"{api}: said differently ({len(said)} facts)",
             lines=True,
         )
         answered = [d for d in differences if d.kind == "answer"]
-        yield terminal.table(
+        yield TextTable(
             *heads,
             rows=(
                 (d.fact, *(f"{_lines(side)}{side.answer}" for side in d.sides if side))
@@ -95,12 +161,12 @@ def _compared(checked: Checked) -> Iterator[Table]:
         )
 
 
-def _counted(checked: Checked) -> Iterator[Table]:
+def _counted(checked: Checked) -> Iterator[TextTable]:
     """What is in each file."""
     from pathlib import Path
 
     from opgen.lint.facts import buckets
-    from opgen.report import terminal
+    from opgen.report.layout import TextTable
 
     if checked.specs:
         heads = ("lines", "rules", *(bucket.removesuffix("_product") for bucket in BROKEN))
@@ -114,7 +180,7 @@ def _counted(checked: Checked) -> Iterator[Table]:
             )
             for spec, count in counts
         )
-        yield terminal.table("spec", *heads, rows=specs, right=heads)
+        yield TextTable("spec", *heads, rows=specs, right=heads)
     if checked.plans:
         plans = (
             (
@@ -127,7 +193,7 @@ def _counted(checked: Checked) -> Iterator[Table]:
             for plan in checked.plans
         )
         heads = ("plan", "operator", "axes", "tiers", "handwritten")
-        yield terminal.table(*heads, rows=plans, right=("axes", "handwritten"))
+        yield TextTable(*heads, rows=plans, right=("axes", "handwritten"))
     if checked.errata:
         parts = {"checks": "stages", "lets pass": "tolerated", "numbers": "numeric"}
         errata = (
@@ -141,7 +207,7 @@ def _counted(checked: Checked) -> Iterator[Table]:
             )
             for file in checked.errata
         )
-        yield terminal.table("errata", "release", *parts, rows=errata, right=tuple(parts))
+        yield TextTable("errata", "release", *parts, rows=errata, right=tuple(parts))
 
 
 def _lines(fact: Fact) -> str:
@@ -151,9 +217,7 @@ def _lines(fact: Fact) -> str:
 def _side(fact: Fact | None) -> str:
     if fact is None:
         return "-"
-    return (
-        _lines(fact) + fact.says + (f" [{fact.answer}]".replace("[", "\\[") if fact.answer else "")
-    )
+    return _lines(fact) + fact.says + (f" [{fact.answer}]" if fact.answer else "")
 
 
 def _plain(checked: Checked) -> dict[str, object]:

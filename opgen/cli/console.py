@@ -1,11 +1,13 @@
 """Where words go: data to standard output, messages and progress to standard error.
 
-NO_COLOR is honoured, and tables keep to 120 columns where the output is no terminal.
+NO_COLOR and COLUMNS are honoured. Where the output has no edge, sentences stay whole, and tables
+take 120 columns at most.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from opgen.suite.suite import Suite
 
 WIDTH = 120
-"""Columns of a table that is not shown on a terminal."""
+"""Columns of a table where the output is no terminal and COLUMNS is not set."""
 BETWEEN = 0.1
 """Seconds between two drawings of a progress bar, at least."""
 
@@ -47,13 +49,13 @@ def _console(stderr: bool) -> Console:
             """Called while the error is handled; rich would exit with code 1 and say nothing."""
             raise  # noqa: PLE0704  rich calls this in an except clause
 
-    stream = sys.stderr if stderr else sys.stdout
+    edge = (sys.stderr if stderr else sys.stdout).isatty() or "COLUMNS" in os.environ
     return Told(
         stderr=stderr,
-        width=None if stream.isatty() else WIDTH,
+        width=None if edge else WIDTH,
         highlight=False,
         emoji=False,
-        soft_wrap=False,
+        soft_wrap=not edge,
     )
 
 
@@ -88,10 +90,16 @@ def json_text(value: object) -> None:
 
 
 def enumerated(
-    request: Request, quiet: bool = False, workers: int | None = None, announce: bool = True
+    request: Request,
+    quiet: bool = False,
+    workers: int | None = None,
+    announce: bool = True,
+    left_out: bool = True,
 ) -> Suite:
-    """The suite of a request, and what there is to say of it, unless ``quiet``. What is wrong with
-    the request is said before the work is announced.
+    """The suite of a request, and what there is to say of it, unless ``quiet``: what it ignores,
+    and where asked, what budgets leave out.
+
+    What is wrong with the request is said before the work is announced.
     """
     from opgen.generation.processes import mapped
     from opgen.suite.selection import remarks
@@ -101,6 +109,8 @@ def enumerated(
     suite = request.suite(mapped(workers))
     for line in remarks(request, suite):
         note(line, quiet)
+    for lost in suite.left_out if left_out and not request.files else ():
+        note(str(lost), quiet)
     return suite
 
 

@@ -1,13 +1,18 @@
-"""``opgen coverage``: measure which rules and which combinations of values a suite tests."""
+"""``opgen coverage``: measure which rules and combinations of values a suite tests."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from opgen.cli import DIFFERENCE, options
 from opgen.cli.paths import OutputPath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from opgen.report.layout import TextTable
 
 
 @click.command(
@@ -18,6 +23,7 @@ from opgen.cli.paths import OutputPath
     )
 )
 @options.operators_argument(click.Path())
+@options.edition_option()
 @options.plan_option(default="standard")
 @click.option(
     "--bundle",
@@ -44,7 +50,7 @@ from opgen.cli.paths import OutputPath
     type=options.Number(0, 100),
     help="Exit 1 if less than this share of the boundaries or tuples is covered.",
 )
-@options.force_option("Replace a file that is no report of opgen.")
+@options.force_option("Replace the file even if opgen did not write it.")
 @options.json_option()
 def command(
     operators: tuple[str, ...],
@@ -55,7 +61,7 @@ def command(
     force: bool,
     **asked: Any,
 ) -> None:
-    """Measure which rules and which combinations of values a suite tests.
+    """Measure which rules and combinations of values a suite tests.
 
     opgen counts the boundaries of every rule, and the tuples of the plan's values that the rules
     allow. The code that counts shares nothing with the code that makes suites. OP may also be a
@@ -68,6 +74,7 @@ def command(
     from opgen.model import FileError, Problem
     from opgen.quality.coverage_request import of_file, of_suite
     from opgen.report.coverage import html, summary
+    from opgen.report.layout import Paragraph, show
     from opgen.report.writing import write_report
     from opgen.suite.selection import Request
 
@@ -90,27 +97,25 @@ def command(
     bundle = asked["bundle"] or next(iter(files), "")
     names = [name for name in operators if name not in files]
     if bundle or asked["calls"]:
-        report = of_file(names, plan, bundle, asked["calls"])
+        report = of_file(names, plan, bundle, asked["calls"], asked["edition"])
     else:
-        request = Request(names, plan=plan)
+        request = Request(names, plan=plan, edition=asked["edition"])
         report = of_suite(request, console.enumerated(request, announce=not asked["as_json"]))
     if page:
         write_report(page, html(report, "opgen coverage"), force)
     if asked["as_json"]:
         console.json_text(report)
     else:
-        _show(report, untested)
-        click.echo(summary(report))
+        show(console.output(), *_tables(report, untested), Paragraph(summary(report)))
     if fail_under is not None and report["lowest"] < fail_under:
         console.note(f"{report['lowest']:g} % is under {fail_under:g} %")
         raise click.exceptions.Exit(DIFFERENCE)
 
 
-def _show(report: dict[str, Any], untested: bool) -> None:
-    from opgen.cli import console
-    from opgen.report import terminal
+def _tables(report: dict[str, Any], untested: bool) -> Iterator[TextTable]:
+    from opgen.report.layout import TextTable
 
-    out, pages = console.output(), report["pages"]
+    pages = report["pages"]
     columns = (
         "calls",
         "clauses",
@@ -122,7 +127,7 @@ def _show(report: dict[str, Any], untested: bool) -> None:
         "pairs",
         "triples",
     )
-    out.print(terminal.table("page", *columns, rows=map(_row, pages), right=columns))
+    yield TextTable("page", *columns, rows=map(_row, pages), right=columns)
     if untested:
         rows = (
             (page["page"], rule["rule"], f"{b['where']}: {b['name']}", b["reason"])
@@ -131,7 +136,7 @@ def _show(report: dict[str, Any], untested: bool) -> None:
             for b in rule["boundaries"]
             if not b["calls"]
         )
-        out.print(terminal.table("page", "rule", "boundary", "reason", rows=rows))
+        yield TextTable("page", "rule", "boundary", "reason", rows=rows)
 
 
 def _row(page: dict[str, Any]) -> list[object]:

@@ -77,8 +77,8 @@ if TYPE_CHECKING:
 )
 @json_option("Print the report in JSON, which opgen compare reads.")
 @case_option()
-@force_option("Replace files that are no reports of opgen.")
-@quiet_option("No report on the terminal, only files and the exit code.")
+@force_option("Replace even files that opgen did not write.")
+@quiet_option("Print no report; write the files, and set the exit code.")
 def command(
     bundle: str,
     results: str,
@@ -139,6 +139,6 @@ def _html(report: DiffReport, strict: bool) -> str:
         from opgen.report import html
     except ModuleNotFoundError as error:
         raise Stop(
-            f"--html: needs {error.name}, which is not installed: pip install 'opgen[report]'"
+            f"--html: needs {error.name}, which is not installed: pip install jinja2 matplotlib"
         ) from None
     return html.text(report, strict)

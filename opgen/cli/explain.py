@@ -11,6 +11,7 @@ from opgen.cli import options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from opgen.report.layout import Paragraph
     from opgen.spec.rules import Rule
     from opgen.spec.spec import Spec
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     epilog=options.examples(
         "opgen explain",
         "opgen explain lenient",
+        "opgen explain mutants",
         "opgen explain pad_height",
         "opgen explain 161002",
         "opgen explain --bundle suite.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'",
@@ -35,11 +37,12 @@ if TYPE_CHECKING:
 def command(word: str, bundle: str | None, as_json: bool) -> None:
     """Explain a word, a rule, a status code or a case.
 
-    Without an argument, opgen lists all words. A rule is shown with its line of the page, its
-    formula, a call that breaks it, and the nearest call that obeys it. A code is shown with all
-    rules behind it.
+    Without an argument, opgen lists all words. The name of a section, such as mutants, lists those
+    of the section. A rule is shown with its line of the page, its formula, a call that breaks it,
+    and the nearest call that obeys it. A code is shown with all rules behind it.
     """
     from opgen.cli import console
+    from opgen.report.layout import show
 
     if bundle:
         _explain_cases(bundle, word, as_json)
@@ -51,7 +54,7 @@ def command(word: str, bundle: str | None, as_json: bool) -> None:
         console.json_text(entries)
         return
     for entry in entries:
-        _show(entry)
+        show(console.output(), *_lines(entry))
 
 
 def _all_words() -> Iterator[dict[str, Any]]:
@@ -142,61 +145,64 @@ def _refuse(word: str) -> None:
     raise FileError.of("explain", word, text)
 
 
-def _show(entry: dict[str, Any]) -> None:
+def _lines(entry: dict[str, Any]) -> Iterator[Paragraph]:
     """An entry, for people."""
-    from textwrap import fill
+    from rich.text import Text
 
-    from opgen.report.terminal import argument_text, visible
+    from opgen.report.layout import Paragraph
+    from opgen.report.terminal import argument_text
 
-    head = click.style(visible(entry["word"]), bold=True)
+    kind = entry["kind"] if "meaning" in entry else f"of {entry['page']}"
+    yield Paragraph(Text.assemble((entry["word"], "bold"), "  ", (kind, "dim")))
     if "meaning" in entry:
-        click.echo(f"{head}  {click.style(entry['kind'], dim=True)}")
-        click.echo(fill(entry["meaning"], 100, initial_indent="  ", subsequent_indent="  "))
+        yield Paragraph(entry["meaning"], indent=2)
         return
-    click.echo(f"{head}  {click.style('of ' + entry['page'], dim=True)}")
     if entry["kind"] == "code":
         for rule in entry["rules"]:
-            place = rule["clause"] or ""
-            lines = ", ".join(map(str, rule["lines"]))
-            click.echo(f"  {place:<10} {rule['rule']}  line {lines or 'none'}")
-            click.echo(f"  {'':<10} {rule['requires']}")
+            lines = ", ".join(map(str, rule["lines"])) or "none"
+            yield Paragraph(f"{rule['rule']}  line {lines}", f"  {rule['clause'] or ''}", 13)
+            yield Paragraph(rule["requires"], indent=13)
         return
-    lines = ", ".join(map(str, entry["lines"]))
-    click.echo(f"  line {lines or 'none'}, a break is answered by {entry['answer']}")
-    click.echo(f"  requires  {entry['requires']}")
+    lines = ", ".join(map(str, entry["lines"])) or "none"
+    yield Paragraph(f"line {lines}, a break is answered by {entry['answer']}", indent=2)
+    yield Paragraph(entry["requires"], "  requires", 12)
     if entry["note"]:
-        click.echo(
-            fill(entry["note"], 100, initial_indent="  note      ", subsequent_indent=" " * 12)
-        )
+        yield Paragraph(entry["note"], "  note", 12)
     if "example" not in entry:
-        click.echo("  no call of the standard suite breaks it; opgen cases --json says why")
+        said = "no call of the standard suite breaks it; opgen cases --json says why"
+        yield Paragraph(said, indent=2)
         return
     breaks, obeys = entry["example"]["breaks"], entry["example"]["obeys"]
-    click.echo(f"  breaks it  {breaks['found']}  in {breaks['id']}")
-    click.echo(f"  obeys it   {obeys['id']}")
+    yield Paragraph(f"{breaks['found']}  in {breaks['id']}", "  breaks it", 13)
+    yield Paragraph(obeys["id"], "  obeys it", 13)
     for name in entry["example"]["differs"]:
-        click.echo(f"  {name}")
-        click.echo(f"    obeys   {argument_text(obeys['call'][name])}")
-        click.echo(f"    breaks  {argument_text(breaks['call'][name])}")
+        yield Paragraph(name, indent=2)
+        yield Paragraph(argument_text(obeys["call"][name]), "    obeys", 13)
+        yield Paragraph(argument_text(breaks["call"][name]), "    breaks", 13)
 
 
 def _explain_cases(bundle: str, pattern: str, as_json: bool) -> None:
     """Each chosen case in sentences."""
+    from itertools import chain
+
     import opgen
     from opgen.cli import console
     from opgen.report import cases
-    from opgen.spec.catalog import catalog
+    from opgen.report.layout import Paragraph, show
+    from opgen.spec.catalog import catalog, edition_of
 
     if not pattern:
         raise click.UsageError("--bundle: names no case; give its id or a pattern after the file")
     with opgen.open(bundle) as held:
         chosen = [held[name] for name in options.choose(held.ids, [pattern])]
+        known = catalog(edition_of(held.header))
         lines = {
-            case.id: list(cases.sentences(held, case, catalog().formulas(case.op, case.product)))
+            case.id: list(cases.sentences(held, case, known.formulas(case.op, case.product)))
             for case in chosen
         }
     if as_json:
         console.json_text([{"id": name, "sentences": told} for name, told in lines.items()])
         return
-    for told in lines.values():
-        click.echo("\n".join(told))
+    for line in chain.from_iterable(lines.values()):
+        text = line.lstrip()
+        show(console.output(), Paragraph(text, indent=len(line) - len(text)))

@@ -10,7 +10,7 @@ from opgen.cli import options
 from opgen.model import KINDS, size
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from opgen.report.layout import TextTable
 
 
 @click.command(
@@ -37,6 +37,25 @@ if TYPE_CHECKING:
     metavar="ADDRESS",
     help="Compute on a dask.distributed cluster, given by its scheduler.",
 )
+@click.option(
+    "--skip-too-large",
+    is_flag=True,
+    help="Check only the status of --calls whose data memory cannot hold, instead of refusing.",
+)
+@click.option(
+    "--inputs",
+    type=click.Choice(("stored", "seeded")),
+    default="stored",
+    show_default=True,
+    help="seeded: leave out of the file what opgen can draw again from its seed.",
+)
+@click.option(
+    "--golden",
+    metavar="HOW",
+    default="whole",
+    show_default=True,
+    help="sampled[:N]: compute at most N (1024) elements of each output, for large calls.",
+)
 @click.option("--resume", is_flag=True, help="Continue a run of the same command that was stopped.")
 @options.quiet_option()
 def command(
@@ -45,6 +64,9 @@ def command(
     force: bool,
     workers: int | None,
     dask: str,
+    skip_too_large: bool,
+    inputs: str,
+    golden: str,
     resume: bool,
     quiet: bool,
     **asked: Any,
@@ -59,8 +81,11 @@ def command(
 
     from opgen.bundle.write.output import refuse
     from opgen.cli import console
-    from opgen.generation.bundle_file import write_suite
+    from opgen.generation.bundle_file import samples_of, write_suite
+    from opgen.generation.needs import needs, refuse_too_large
+    from opgen.generation.seeding import seeds
     from opgen.quality.suite_summary import counts
+    from opgen.report.layout import show
     from opgen.report.terminal import counted
     from opgen.suite.selection import Request
 
@@ -68,6 +93,11 @@ def command(
     path = output or f"opgen-{request.name}.h5"
     refuse(path, force)
     suite = console.enumerated(request, quiet, workers)
+    if not skip_too_large:
+        refuse_too_large(suite, request.calls)
+    if request.files:
+        drawn = seeds(suite.batches, seed) if inputs == "seeded" else None
+        console.note(f"{path}: {needs(suite, drawn, samples_of(golden))}", quiet)
     with console.progress("cases", len(suite.cases), quiet) as advance:
         made = write_suite(
             request,
@@ -78,13 +108,15 @@ def command(
             dask=dask,
             force=force,
             resume=resume,
+            inputs=inputs,
+            golden=golden,
             progress=advance,
         )
     if not quiet:
-        console.messages().print(summary_table(counts(suite)))
+        show(console.messages(), summary_table(counts(suite)))
         about = f"{made.with_data} with data, {size(Path(path).stat().st_size)}"
         console.note(f"{path}: {counted(made.cases, 'case')}, {about}")
-        for reason in dict.fromkeys(made.without_data.values()) if request.calls else ():
+        for reason in dict.fromkeys(made.without_data.values()) if request.files else ():
             ids = [case for case, why in made.without_data.items() if why == reason]
             console.note(
                 f"no data for {len(ids)}, since {reason}:"
@@ -92,9 +124,9 @@ def command(
             )
 
 
-def summary_table(counts: list[dict[str, Any]]) -> Table:
+def summary_table(counts: list[dict[str, Any]]) -> TextTable:
     """Cases by operator and product, one column per kind."""
-    from opgen.report import terminal
+    from opgen.report.layout import TextTable
 
     kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in counts)]
     cases: dict[tuple[str, str], dict[str, int]] = {}
@@ -104,4 +136,4 @@ def summary_table(counts: list[dict[str, Any]]) -> Table:
         (op, product, *(by_kind.get(kind, 0) for kind in kinds))
         for (op, product), by_kind in cases.items()
     )
-    return terminal.table("operator", "product", *kinds, rows=rows, right=tuple(kinds))
+    return TextTable("operator", "product", *kinds, rows=rows, right=tuple(kinds))

@@ -38,7 +38,7 @@ def command(
 ) -> None:
     """Make calls from another tool's cases: ATK's JSON or TTK's CSV (aclnn or kernel mode).
 
-    opgen takes shapes, dtypes, formats and attributes over, but not values. opgen judge, opgen
+    opgen keeps shapes, dtypes, formats and attributes, but not values. opgen judge, opgen
     generate --calls and opgen coverage --calls read the calls. opgen names each case that it cannot
     read, with the reason. Exit 1 if there is one, 2 if no case can be read.
     """

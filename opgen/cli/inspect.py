@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from opgen.bundle.read.reader import Bundle
     from opgen.bundle.results.reader import ResultsFile
-    from opgen.cli.bundleview import Plain
+    from opgen.report.bundleview import Plain
 
     Show: TypeAlias = Callable[[Console, Plain], None]
 
@@ -40,7 +40,7 @@ def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None
     import opgen
     from opgen.bundle.read.opening import kind_of
     from opgen.bundle.results import summary
-    from opgen.cli import bundleview
+    from opgen.report import bundleview
 
     patterns = [pattern for pattern in (case, *cases) if pattern]
     if kind_of(file) == "results":
@@ -73,10 +73,10 @@ def _whole(bundle: Bundle, name: str) -> Plain:
     """
     from opgen.bundle.results import summary
     from opgen.report.cases import differences
-    from opgen.spec.catalog import catalog
+    from opgen.spec.catalog import catalog, edition_of
 
     case = bundle[name]
-    requires = catalog().formulas(case.op, case.product)
+    requires = catalog(edition_of(bundle.header)).formulas(case.op, case.product)
     return summary.whole(case, requires) | {"differs": differences(bundle, case)}
 
 

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from opgen.cli.options import examples
+from opgen.cli.options import edition_option, examples
 from opgen.model import TRUTHS, Truth
 
 
@@ -34,12 +34,14 @@ from opgen.model import TRUTHS, Truth
     is_flag=True,
     help="Judge the other lines of a file with bad ones, and exit 1.",
 )
-def command(calls: str, form: str, truth: str, skip_bad_lines: bool) -> None:
+@edition_option()
+def command(calls: str, form: str, truth: str, skip_bad_lines: bool, edition: str) -> None:
     """Say what page and library answer to calls, and which rules the calls break.
 
     FILE has one call per line, in JSON. Without FILE, or with -, calls come from standard input.
-    opgen prints one line of JSON per call, in the same order. It refuses a file with a line that is
-    no call, unless --skip-bad-lines; then it names such lines. Exit 2 if no line is a call.
+    opgen prints one line of JSON per call, in the same order. It refuses a file if a line is no
+    call. With --skip-bad-lines, it names such lines and judges the others. Exit 2 if no line is a
+    call.
     """
     from opgen.calls.gc_pause import gc_paused
     from opgen.calls.jsonl import read_calls
@@ -49,7 +51,7 @@ def command(calls: str, form: str, truth: str, skip_bad_lines: bool) -> None:
     from opgen.report.terminal import visible
     from opgen.spec.catalog import catalog
 
-    pages = catalog()
+    pages = catalog(edition)
     skipped: list[Problem] | None = [] if skip_bad_lines else None
     answers = callfiles.judge_calls(read_calls(calls, pages.kinds, skipped), pages)
     asked: Truth = truth  # type: ignore[assignment]

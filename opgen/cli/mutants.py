@@ -26,6 +26,7 @@ def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete:
 )
 @options.operators_argument()
 @options.product_option()
+@options.edition_option()
 @options.plan_option()
 @click.option(
     "--mutant",
@@ -71,6 +72,7 @@ def command(
     from opgen.quality.mutants import ALL, find
     from opgen.quality.mutation_score import score
     from opgen.report import mutants as report
+    from opgen.report.layout import Paragraph, show
     from opgen.suite.selection import Request
 
     chosen = [find(name) for name in mutants] or list(ALL)
@@ -86,8 +88,7 @@ def command(
         console.json_text({"plan": request.plan, **report.as_data(scored)})
     else:
         out = console.output()
-        for table in report.as_tables(scored, rules):
-            out.print(table)
-        click.echo(report.summary(scored, request.plan))
+        show(out, *report.as_tables(scored, rules))
+        show(out, *map(Paragraph, report.summary(scored, request.plan)))
     if scored.control or scored.percent < fail_under:
         raise click.exceptions.Exit(DIFFERENCE)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import zip_longest
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -14,18 +14,40 @@ if TYPE_CHECKING:
     from opgen.spec.spec import Spec
 
 
-@click.command(epilog=options.examples("opgen ops", "opgen ops group_norm_backward --json"))
+@click.command(
+    epilog=options.examples(
+        "opgen ops",
+        "opgen ops group_norm_backward --json",
+        "opgen ops silu_backward tanh_backward --markdown",
+    )
+)
 @options.operators_argument()
+@options.edition_option()
 @options.json_option()
-def command(operators: tuple[str, ...], as_json: bool) -> None:
+@click.option(
+    "--markdown", is_flag=True, help="Print a table of rules and cases, for a manual or a wiki."
+)
+@click.option(
+    "--deviations",
+    is_flag=True,
+    help="Print what the published library does beside the pages, as tables for a manual.",
+)
+def command(
+    operators: tuple[str, ...], edition: str, as_json: bool, markdown: bool, deviations: bool
+) -> None:
     """List operators, their pages and products, and the dtypes of each."""
+    options.only_one(json=as_json, markdown=markdown, deviations=deviations)
     from opgen.cli import console
     from opgen.lint import facts as pages
-    from opgen.report import terminal
+    from opgen.report.layout import Paragraph, show
     from opgen.spec.catalog import catalog
 
-    wanted = [catalog().api(name) for name in operators] or list(catalog().kinds)
-    specs = [spec for spec in catalog().specs if spec.api in wanted]
+    known = catalog(edition)
+    wanted = [known.api(name) for name in operators] or list(known.kinds)
+    specs = [spec for spec in known.specs if spec.api in wanted]
+    if deviations:
+        click.echo("\n".join(_deviations(specs)).rstrip("\n"))
+        return
     listed = {
         spec.name: {product: pages.dtypes(spec, product) for product in spec.products}
         for spec in specs
@@ -33,36 +55,36 @@ def command(operators: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         console.json_text([_plain(spec, listed[spec.name]) for spec in specs])
         return
-    table = terminal.table("operator", "product", "dtypes")
+    if markdown:
+        click.echo("\n".join(_markdown(specs)))
+        return
+    parts: list[Paragraph | str] = []
     for spec in specs:
-        heads = [spec.op, spec.api, spec.page.file if spec.page else "no page"]
-        rows = [
-            row
+        page = spec.page.file if spec.page else "no page"
+        names = "  ".join((spec.api, page, *([spec.edition] if spec.edition else [])))
+        parts.append(Paragraph(names, spec.op, len(spec.op) + 2))
+        parts += [
+            Paragraph(dtypes, f"  {product}", 16)
             for product in dict.fromkeys([*spec.products, *spec.judges])
-            for row in _rows(spec, product, listed[spec.name])
+            for dtypes in _dtypes(spec, product, listed[spec.name])
         ]
-        for head, row in zip_longest(heads, rows, fillvalue=""):
-            table.add_row(str(head), *row or ("", ""))
-        table.add_section()
-    console.output().print(table)
+        parts.append("")
+    show(console.output(), *parts[:-1])
 
 
-def _rows(
+def _dtypes(
     spec: Spec, product: str, listed: dict[str, dict[str, tuple[str, ...]]]
-) -> Iterator[tuple[str, str]]:
-    """Product and dtypes, a row for each list of dtypes that tensors share."""
+) -> Iterator[str]:
+    """The lists of dtypes that tensors and scalars of a product share."""
     from opgen.lint.facts import shared
 
     if product not in listed:
-        yield product, "not on the page: every call must be refused"
+        yield "not on the page: every call must be refused"
         return
     groups = shared(listed[product])
-    elsewhere = "" if product in spec.judges else "; calls are held against the other page"
+    elsewhere = "" if product in spec.judges else "; the other page judges its calls"
     for names, dtypes in groups:
-        yield (
-            product,
-            " ".join(dtypes) + (f" ({', '.join(names)})" if len(groups) > 1 else "") + elsewhere,
-        )
+        yield " ".join(dtypes) + (f" ({', '.join(names)})" if len(groups) > 1 else "") + elsewhere
 
 
 def _plain(spec: Spec, listed: dict[str, dict[str, tuple[str, ...]]]) -> dict[str, object]:
@@ -71,6 +93,7 @@ def _plain(spec: Spec, listed: dict[str, dict[str, tuple[str, ...]]]) -> dict[st
         "api": spec.api,
         "spec": spec.file,
         "page": spec.page and spec.page.file,
+        "edition": spec.edition or None,
         "products": list(spec.products),
         "judges": list(spec.judges),
         "parameters": {name: parameter.kind for name, parameter in spec.parameters.items()},
@@ -79,3 +102,54 @@ def _plain(spec: Spec, listed: dict[str, dict[str, tuple[str, ...]]]) -> dict[st
             for product, by in listed.items()
         },
     }
+
+
+PAGE_SAYS = "stated", "unstated", "disputed", "assumed"
+"""What a page may say of a rule, in the order of the table."""
+TIERS = "smoke", "standard"
+"""The plans whose cases the table counts."""
+HEADS = "operator", "page", "products", "rules", *PAGE_SAYS, *TIERS, "torch", "library"
+
+
+def _markdown(specs: Sequence[Spec]) -> Iterator[str]:
+    """A row per page: its products, rules by what the page says of them, cases by plan, whether
+    torch has the operator, and whether opgen knows what the library answers beside the page.
+    """
+    from opgen.minimization.torch_program import CALLS
+    from opgen.oracle.erratafile import errata
+    from opgen.suite.planning.plan import plan_for
+    from opgen.suite.suite import plan_suite
+
+    yield f"| {' | '.join(HEADS)} |"
+    yield f"|{'---|' * 3}{'---:|' * (len(HEADS) - 5)}{'---|' * 2}"
+    for spec in specs:
+        buckets = Counter[str](rule.bucket for rule in spec.rules)
+        cases = [len(plan_suite([(spec, plan_for(spec.op))], tier).cases) for tier in TIERS]
+        known = "yes" if spec.api in errata() else "no"
+        yield (
+            f"| `{spec.api}` | {f'`{spec.page.file}`' if spec.page else 'none'} |"
+            f" {', '.join(sorted({*spec.products} & {*spec.judges}))} | {len(spec.rules)} |"
+            f" {' | '.join(str(buckets[bucket]) for bucket in PAGE_SAYS)} |"
+            f" {' | '.join(map(str, cases))} | {'yes' if spec.api in CALLS else 'no'} | {known} |"
+        )
+
+
+def _deviations(specs: Sequence[Spec]) -> Iterator[str]:
+    """A table per page: what the library does beside it."""
+    from opgen.oracle.beside import beside
+    from opgen.oracle.erratafile import errata
+
+    for spec in specs:
+        known = errata().get(spec.api)
+        found = beside(known.pages[spec.name]) if known and spec.name in known.pages else []
+        if not known or not found:
+            continue
+        yield from (f"## {spec.name}", f"`{spec.api}`, release {known.release}", "")
+        yield "| | rules and lines of the page | when | returned | known by |"
+        yield "|---|---|---|---|---|"
+        for one in found:
+            lines = (f"`{r.id}`" + (f" {r.at[0]}" if r.at else "") for r in one.rules)
+            when = f"`{one.when}`".replace("|", "\\|") if one.when else ""
+            cells = one.kind, ", ".join(lines), when, one.returned, one.known
+            yield f"| {' | '.join(cells)} |"
+        yield ""

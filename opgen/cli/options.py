@@ -59,7 +59,7 @@ def complete_plans(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """The tiers; then files."""
-    tiers = [CompletionItem(tier) for tier in TIERS if tier.startswith(incomplete)]
+    tiers = [CompletionItem(tier) for tier in (*TIERS, "models") if tier.startswith(incomplete)]
     return tiers or [CompletionItem(incomplete, type="file")]
 
 
@@ -115,17 +115,28 @@ def product_option() -> Decorator:
     )
 
 
+def edition_option() -> Decorator:
+    """``--edition E``."""
+    return click.option(
+        "--edition",
+        metavar="E",
+        default="",
+        help="Judge by this edition of the pages.  [default: the oldest that knows a product]",
+    )
+
+
 def plan_option(default: str = "smoke") -> Decorator:
-    """``--plan smoke|standard|full|FILE``."""
+    """``--plan smoke|standard|full|models|FILE``."""
     return click.option(
         "--plan",
-        metavar="|".join((*USUAL, "FILE")),
+        metavar="|".join((*USUAL, "models", "FILE")),
         type=PlanPath(),
         default=default,
         show_default=True,
         shell_complete=complete_plans,
         help=(
-            "How much to try, or a plan of your own: FILE names its first tier, FILE::TIER another."
+            "How much to try. models: layers of known networks. Or a plan of your own: FILE names"
+            " its first tier, FILE::TIER another."
         ),
     )
 
@@ -161,6 +172,7 @@ def suite_options() -> Decorator:
     return _several(
         operators_argument(),
         product_option(),
+        edition_option(),
         plan_option(),
         click.option(
             "--calls",

@@ -1,4 +1,4 @@
-"""``opgen page``: print a spec in the order of its page, or a page as opgen reads it."""
+"""``opgen page``: print a spec or a page, in the order of the page."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from opgen.cli import options
 
 if TYPE_CHECKING:
     from opgen.lint.facts import Fact, PageLine
+    from opgen.report.layout import Paragraph
     from opgen.spec.pages.page import PageText, Sentence
     from opgen.spec.spec import Spec
 
@@ -33,8 +34,9 @@ FOLDER = click.Path(exists=True, file_okay=False)
     type=FOLDER,
     help="Print each line of the page above its facts.",
 )
+@options.edition_option()
 @options.json_option()
-def command(operators: str, folder: str | None, as_json: bool) -> None:
+def command(operators: str, folder: str | None, edition: str, as_json: bool) -> None:
     """Print a spec in the order of its page, to read both side by side.
 
     OP is an operator, or one page of it (convolution_backward.atlas). Each fact is printed at the
@@ -42,7 +44,7 @@ def command(operators: str, folder: str | None, as_json: bool) -> None:
     of the page, including lines that nobody transcribed.
 
     FILE is a page of the vendor, in Markdown or in the older flattened text. It needs no spec:
-    opgen prints each sentence with its line, and at the end what a strict reader stops at.
+    opgen prints each sentence with its line, and lists at the end what it cannot read.
     """
     from pathlib import Path
 
@@ -53,43 +55,42 @@ def command(operators: str, folder: str | None, as_json: bool) -> None:
         return
     from opgen.lint.audit import read_page
     from opgen.lint.facts import by_line
+    from opgen.report.layout import Paragraph, show
     from opgen.spec.catalog import catalog
 
-    named = [spec for spec in catalog().specs if spec.name == operators] or catalog().of(
-        catalog().api(operators)
-    )
+    known = catalog(edition)
+    named = [spec for spec in known.whole if spec.name == operators]
+    named = named or known.of(known.api(operators))
     pages = [(spec, *by_line(spec)) for spec in named]
     if as_json:
         console.json_text([_plain(*page) for page in pages])
         return
+    out = console.output()
     for spec, lines, rest in pages:
         text = read_page(spec, Path(folder))[0] if folder and spec.page else []
-        click.echo(
-            f"{spec.api}: {spec.file} transcribes {spec.page.file if spec.page else 'no page'}"
-        )
-        _show(lines, text)
+        page = spec.page.file if spec.page else "no page"
+        show(out, Paragraph(f"{spec.api}: {spec.file} transcribes {page}"), *_shown(lines, text))
         if rest:
-            click.echo("\nno line of the page")
-            _facts(rest)
-        click.echo()
+            show(out, "", "no line of the page", *_facts(rest))
+        show(out, "")
 
 
 def _page(file: str, as_json: bool) -> None:
     from dataclasses import asdict
 
     from opgen.cli import console
+    from opgen.report.layout import Paragraph, show
     from opgen.spec.pages.reading import read_page
 
     page = read_page(file)
     if as_json:
         console.json_text(asdict(page))
         return
-    click.echo(f"{page.api}: {file}")
+    out = console.output()
+    show(out, Paragraph(f"{page.api}: {file}"))
     for title, rows in _parts(page):
         if rows:
-            click.echo(f"\n{title}")
-        for line, words in rows:
-            click.echo(f"{line:6}  {words}")
+            show(out, "", title, *(Paragraph(words, f"{line:6}", 8) for line, words in rows))
 
 
 def _parts(page: PageText) -> Iterator[tuple[str, list[tuple[int, str]]]]:
@@ -118,10 +119,13 @@ def _sentences(said: Iterable[Sentence]) -> list[tuple[int, str]]:
     return [(s.line, f"[{', '.join(s.products)}] {s.text}" if s.products else s.text) for s in said]
 
 
-def _show(lines: list[PageLine], text: list[str]) -> None:
+def _shown(lines: list[PageLine], text: list[str]) -> Iterator[Paragraph]:
     """Every cited line with its facts; with the text of the page at hand, every line that is not
     blank.
     """
+    from rich.text import Text
+
+    from opgen.report.layout import Paragraph
     from opgen.report.terminal import visible
 
     cited = {line.line: line for line in lines}
@@ -129,30 +133,27 @@ def _show(lines: list[PageLine], text: list[str]) -> None:
     for number in every:
         told = cited.get(number)
         words = visible(text[number - 1].strip()) if text else ""
+        if words or told:
+            yield Paragraph("")
         if told is None:
             if words:
-                click.echo(click.style(f"\n{number:4}  {words}", dim=True))
+                yield Paragraph(Text(words, "dim"), Text(f"{number:4}", "dim"), 6)
             continue
-        click.echo(f"\n{number:4}  {words}" if text else f"\nline {number}")
-        _facts(told.facts)
+        yield Paragraph(words, f"{number:4}", 6) if text else Paragraph(f"line {number}")
+        yield from _facts(told.facts)
         if told.also:
-            click.echo(f"      also {', '.join(told.also)}")
+            yield Paragraph(f"also {', '.join(told.also)}", indent=6)
 
 
-def _facts(facts: Iterable[Fact]) -> None:
-    from textwrap import TextWrapper
+def _facts(facts: Iterable[Fact]) -> Iterator[Paragraph]:
+    from opgen.report.layout import Paragraph
 
-    fill = TextWrapper(
-        width=100, initial_indent=" " * 10, subsequent_indent=" " * 10, break_long_words=False
-    ).fill
     for fact in facts:
-        head = f"      {fact.id}" + (
-            f"  [{fact.answer}]" if fact.answer and fact.answer != fact.id else ""
-        )
-        click.echo(head)
-        click.echo(fill(fact.says))
+        answer = f"  [{fact.answer}]" if fact.answer and fact.answer != fact.id else ""
+        yield Paragraph(f"{fact.id}{answer}", indent=6)
+        yield Paragraph(fact.says, indent=10)
         if fact.note:
-            click.echo(fill(f"note: {fact.note}"))
+            yield Paragraph(f"note: {fact.note}", indent=10)
 
 
 def _plain(spec: Spec, lines: list[PageLine], rest: list[Fact]) -> dict[str, object]:

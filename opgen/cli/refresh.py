@@ -19,16 +19,16 @@ from opgen.cli.paths import OutputPath
 @options.plan_option()
 @click.option(
     "--lock",
-    metavar="FILE",
-    type=OutputPath(over="output"),
-    help="Lock to compare with; by default PLAN.lock beside the plan.",
+    metavar="FILE|DIR",
+    type=OutputPath(over="output", folder=True),
+    help="Lock to compare with, a folder or a file; by default cases/TIER or PLAN.lock.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
     type=OutputPath(over="lock"),
-    help="Lock to write; the old one by default.",
+    help="Lock to write as one file; the old one by default.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything changed.")
 @click.option("--recompute", is_flag=True, help="Compute every case again, changed or not.")
@@ -40,12 +40,12 @@ from opgen.cli.paths import OutputPath
 )
 @options.seed_option()
 @click.option(
-    "--markdown",
+    "--summary",
     metavar="FILE",
     type=OutputPath(),
     help="Write a summary for a merge request.",
 )
-@options.force_option("Replace a file that is no summary of opgen.")
+@options.force_option("Replace the summary even if opgen did not write it.")
 @options.json_option()
 @options.quiet_option()
 def command(
@@ -57,7 +57,7 @@ def command(
     recompute: bool,
     bundle: str | None,
     seed: int,
-    markdown: str | None,
+    summary: str | None,
     force: bool,
     as_json: bool,
     quiet: bool,
@@ -78,6 +78,7 @@ def command(
     from opgen.lock.lockfile import Lock, read_lock
     from opgen.lock.refresh import refresh
     from opgen.model import TIERS
+    from opgen.report.layout import show
     from opgen.report.refresh import as_data, as_markdown, as_table
     from opgen.report.terminal import counted
     from opgen.report.writing import write_report
@@ -87,9 +88,10 @@ def command(
     request = Request(operators=operators, plan=plan)
     pages, tier = request.pages()
     folder = cases_folder() if plan in TIERS else Path(plan.partition("::")[0]).parent
-    path = Path(lock) if lock else folder / f"{request.name}.lock"
+    beside = folder / (plan if plan in TIERS else f"{request.name}.lock")
+    path = Path(lock) if lock else beside
     old = read_lock(path) if path.exists() else Lock()
-    for written in filter(None, (output, markdown)):
+    for written in filter(None, (output, summary)):
         refuse(written, force=True)
     if output and Path(output).exists():
         read_lock(Path(output))  # nothing but a lock gives way to one
@@ -130,12 +132,12 @@ def command(
             progress=advance,
             each=mapped(),
         )
-    if markdown:
-        write_report(markdown, as_markdown(refreshed), force)
+    if summary:
+        write_report(summary, as_markdown(refreshed), force)
     if as_json:
         console.json_text(as_data(refreshed))
     elif refreshed.changes:
-        console.output().print(as_table(refreshed))
+        show(console.output(), as_table(refreshed))
     told = (
         f"{counted(refreshed.cases, 'case')}, {refreshed.computed} computed,"
         f" {counted(len(refreshed.changes), 'change')}"
@@ -148,4 +150,6 @@ def command(
     others = (
         read_lock(path) if operators and path.exists() else Lock()
     )  # as they are now: who refreshes another operator may be done
+    if plan in TIERS and not (lock or output):
+        path.mkdir(exist_ok=True)
     refreshed.lock.beside(others).write(Path(output) if output else path)

@@ -20,7 +20,7 @@ from opgen.cli import options
 def command(bundle: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool) -> None:
     """Write a bundle as a tree of groups, to browse with any HDF5 viewer.
 
-    Each case has a group. Its attributes are the facts of the case. In it lie the groups arguments,
+    Each case has a group. Its attributes are the facts of the case. It holds the groups arguments,
     inputs, storage, golden and bound.
     """
     import opgen

@@ -23,8 +23,8 @@ from opgen.cli import DIFFERENCE, options
 def command(files: tuple[str, ...], quiet: bool) -> None:
     """Check the integrity of bundles and results files.
 
-    A file is whole if every byte matches the digests in the file, and sound if what they cover
-    means something. Exit 1 if a file is damaged or unsound.
+    A file is whole if every byte matches the digests in the file, and sound if its contents make
+    sense. Exit 1 if a file is damaged or unsound.
     """
     from opgen.bundle.read.verify import verify
     from opgen.cli import console

@@ -160,6 +160,8 @@ def killed(
         faults.append(f"does not go on: {done}")
     elif command.state(path) != whole:
         faults.append("goes on to something else")
+    elif left := [beside.name for beside in others(folder, command)]:
+        faults.append(f"leaves {', '.join(left)}")
     remove(folder, command)
     return Outcome(tuple(faults), hit, final)
 
@@ -183,10 +185,15 @@ def marked(mark: str) -> Iterator[int]:
                 continue
 
 
+def others(folder: Path, command: Command) -> list[Path]:
+    """What lies beside the output of a command, and bears its name."""
+    return [*folder.glob(f"{command.output}?*"), *folder.glob(f".{command.output}*")]
+
+
 def remove(folder: Path, command: Command) -> None:
     """Whatever a command has written."""
-    for path in folder.glob(f"{command.output}*"):
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in (folder / command.output, *others(folder, command)):
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def trials(count: int, seed: int = 0) -> dict[str, list[tuple[signal.Signals, Outcome]]]:

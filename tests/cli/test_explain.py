@@ -28,7 +28,9 @@ def entries(*args: str) -> list[dict[str, object]]:
 
 def test_without_an_argument_all_words() -> None:
     assert [entry["word"] for entry in entries()] == list(words())
-    assert explain().stdout.count("\n") > 2 * len(words())
+    assert explain().stdout.count("\n") == 2 * len(words()), (
+        "a word on a line, its meaning on the next"
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,8 @@ def test_a_word_a_recipe_a_mutant(word: str, part: str) -> None:
 
 
 def test_a_rule_with_a_call_that_breaks_it_and_one_that_obeys() -> None:
-    of_page, of_none = entries("pad_height")
+    by_page = {entry["page"]: entry for entry in entries("pad_height")}
+    of_page, of_none = by_page["avg_pool2d_backward"], by_page["avg_pool3d_backward"]
     assert of_page["lines"] == [79] and of_page["answer"] == "161002.7"
     assert of_page["requires"] == "padH <= kH / 2"
     example = of_page["example"]
@@ -61,7 +64,7 @@ def test_a_rule_with_a_call_that_breaks_it_and_one_that_obeys() -> None:
     breaks, obeys = judge_given(calls)
     assert [broken.rule for broken in breaks.page.breaks] == ["pad_height"]
     assert obeys.page.bucket == "valid"
-    assert of_none["page"] == "avg_pool3d_backward" and "example" not in of_none
+    assert "example" not in of_none
 
 
 def test_a_code_and_a_clause_with_all_rules_behind_them() -> None:
@@ -73,9 +76,13 @@ def test_a_code_and_a_clause_with_all_rules_behind_them() -> None:
 
 @pytest.mark.parametrize("code", ["561103", "561103.1"])
 def test_a_code_that_is_likely_and_demanded_of_no_rule(code: str) -> None:
-    (entry,) = entries(code)
-    rules = {rule["rule"]: rule["clause"] for rule in entry["rules"]}  # type: ignore[attr-defined]
-    assert rules["stride_height_3d"] == rules["stride.min"] == "likely" and len(rules) == 11
+    counts = {}
+    for entry in entries(code):
+        rules = {rule["rule"]: rule["clause"] for rule in entry["rules"]}  # type: ignore[attr-defined]
+        assert rules["stride_height_3d"] == rules["stride.min"] == "likely"
+        counts[entry["page"]] = len(rules)
+    older = {"convolution_backward.ascend910b": 11}
+    assert counts == (older if "." in code else older | {"convolution_backward.2026-08": 17})
 
 
 def test_what_is_not_known_is_refused_with_the_nearest_name() -> None:

@@ -63,6 +63,7 @@ READERS: dict[str, tuple[str, ...]] = {
         f"cases {PAD} --ids --seed-calls {{}}",
         "coverage --calls {}",
         "backtest {}",
+        "learn {}",
     ),
     "smoke.lock": (f"refresh {PAD} --check --lock {{}}", "audit --pages good --lock {}"),
     PAGE: (
