@@ -105,7 +105,8 @@ class Cases:
     def __init__(self, config: pytest.Config) -> None:
         self.config, self.bundles = config, list(map(Path, config.getoption("--opgen-bundle")))
         self.reports: list[DiffReport] = []
-        self.judged, self.proved = 0, False
+        self.proved: list[bool] = []
+        self.numbers: list[bool | None] = []
 
     def judge(self) -> list[DiffReport]:
         """The verdicts on each bundle; a worker of xdist is told them."""
@@ -181,10 +182,10 @@ class Cases:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test is done, here or in a worker."""
-        said = dict(report.user_properties)
+        said: dict[str, Any] = dict(report.user_properties)
         if report.when == "call" and "evidence" in said:
-            self.judged += 1
-            self.proved |= said["evidence"] is True
+            self.proved.append(said["evidence"])
+            self.numbers.append(said["judged"])
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Cases that prove nothing are no success."""
@@ -192,17 +193,17 @@ class Cases:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @property
-    def unproved(self) -> bool:
-        """Whether cases ran, or a bundle has none, and nothing is proved."""
+    def unproved(self) -> str:
+        """Why nothing is proved where cases ran, or a bundle has none."""
+        from opgen.comparison.diff_report import why_unproved
+
         empty = not all(map(len, self.reports))
-        return not self.proved and bool(self.judged or empty)
+        return why_unproved(self.proved, self.numbers) if self.proved or empty else ""
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """What there is to say of the whole comparison."""
-        from opgen.comparison.statuses import UNPROVED
-
         notes = dict.fromkeys(chain.from_iterable(report.notes for report in self.reports))
-        lines = [*notes, *([UNPROVED] if self.unproved else [])]
+        lines = [*notes, *(filter(None, [self.unproved]))]
         if lines:
             terminalreporter.section("opgen")
         for line in lines:
@@ -235,13 +236,14 @@ class CaseItem(pytest.Item):
         self.case = case
 
     def runtest(self) -> None:
-        from opgen.comparison.diff_report import proves
+        from opgen.comparison.diff_report import judged, proves
         from opgen.comparison.statuses import BAD, PASSED, STRICT
 
         report = self.parent.report()
         verdict = report[self.case]
         self.user_properties.append(("verdict", verdict.verdict))
         self.user_properties.append(("evidence", proves(verdict)))
+        self.user_properties.append(("judged", judged(verdict)))
         said = ": ".join(filter(None, (verdict.verdict, visible(verdict.detail))))
         if self.case in report.waived:
             pytest.xfail(f"waived, {visible(report.waived[self.case])}: {said}")

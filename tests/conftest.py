@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -19,6 +20,10 @@ if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # as a shell starts what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+os.environ.pop(
+    "COLUMNS", None
+)  # which pytest-xdist sets: what a command prints does not depend on it
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from tests import test_layers as layers
 
 TESTS = Path(__file__).parent
-PUBLIC = {"diff", "generate", "judge", "minimize", "open", "run"}
+PUBLIC = {"capture", "diff", "generate", "judge", "minimize", "open", "run"}
 """What a user calls as ``opgen.NAME``: a module of that name would stand in its place. The files of
 commands are called as their commands, and nobody imports them."""
 VAGUE = ("found", "one", "at")
@@ -109,7 +109,7 @@ def figures() -> list[Figure]:
         Figure("files at the top of tests/", len(list(TESTS.glob("*.py"))), 15),
         Figure("class names in several modules", len(classes_in_several(modules)), 3),
         *(Figure(f"variables called '{name}'", count[name], 149) for name in VAGUE),
-        Figure("statements", sum(map(statements, modules.values())), 18_000, GOAL),
+        Figure("statements", sum(map(statements, modules.values())), 25_000, GOAL),
         Figure(
             "patches by setattr in tests",
             lines(TESTS.rglob("*.py"), r"\b\w*patch\w*\.(setattr|object)\b"),

@@ -23,12 +23,12 @@ from click.testing import CliRunner
 
 from opgen.cli import main, titles
 from opgen.spec.catalog import catalog
-from tests.spec.test_pages import MARKDOWN
+from tests.spec.test_drafting import page_text
 
 pytestmark = pytest.mark.usefixtures("enumerated_once")
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-WRITTEN = ("-o", "--output", "--markdown", "--html", "--junit")
+WRITTEN = ("-o", "--output", "--summary", "--html", "--junit")
 """Options whose value is made by the example, not for it."""
 
 
@@ -89,6 +89,7 @@ def pages(path: Path) -> None:
     for spec in catalog().specs:
         if spec.page:
             (path / spec.page.file).write_text("\n" * 120, encoding="utf-8")
+    (path / "aclnnTentBackward.md").write_text(page_text(), encoding="utf-8")
 
 
 def torn(path: Path) -> None:
@@ -156,6 +157,22 @@ def faulty_spec(path: Path) -> None:
     path.write_text(whole.replace("padH <= kH", "pad <= kH"), encoding="utf-8")
 
 
+def training(path: Path) -> None:
+    path.write_text(
+        "import torch\n"
+        "layer = torch.nn.Conv2d(2, 3, 3)\n"
+        "layer(torch.ones(1, 2, 5, 5)).sum().backward()\n",
+        encoding="utf-8",
+    )
+
+
+def draft(path: Path) -> None:
+    need(path.with_name("pages"))
+    opgen(
+        "draft", str(path.with_name("pages") / "aclnnTentBackward.md"), "-o", str(path), "--quiet"
+    )
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "suite.h5": lambda path: opgen(
         "generate", "avg_pool2d_backward", "group_norm_backward", "-o", str(path), "--quiet"
@@ -178,12 +195,14 @@ MAKERS: dict[str, Callable[[Path], None]] = {
         "refresh", "group_norm_backward", "--plan", "smoke", "-o", str(path), "--quiet"
     ),
     "pages": pages,
-    "page.md": lambda path: path.write_text(MARKDOWN, encoding="utf-8"),
+    "page.md": lambda path: path.write_text(page_text(), encoding="utf-8"),
+    "draft.yaml": draft,
+    "train.py": training,
     "my_pool.yaml": faulty_spec,
 }
 
 
-NEED_TORCH = {"torch", "results.h5", "before.json", "after.json"}
+NEED_TORCH = {"torch", "train.py", "results.h5", "before.json", "after.json"}
 
 
 def need(path: Path) -> None:
@@ -216,6 +235,61 @@ def test_example(line: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert "Traceback" not in shown.output
     for before, word in zip(args, args[1:], strict=False):
         assert before not in WRITTEN or (tmp_path / word).exists(), f"did not write {word}"
+
+
+LAID_OUT = (
+    "audit --pages pages",
+    "backtest library_sample.jsonl.gz",
+    "cases avg_pool2d_backward",
+    "check --all",
+    "coverage --plan smoke avg_pool2d_backward --untested",
+    "diff suite.h5 broken.h5",
+    "explain pad_height",
+    "explain --bundle suite.h5 avg_pool2d_backward.910b.invalid.pad_height.*",
+    "generate reflection_pad1d_backward --force -o small.h5",
+    "inspect suite.h5",
+    "inspect suite.h5 avg_pool2d_backward.910b.invalid.pad_height.*",
+    "inspect broken.h5",
+    "learn library_sample.jsonl.gz",
+    "mutants reflection_pad1d_backward --mutant ceil_unclipped --mutant nan_lost",
+    "ops",
+    "page reflection_pad2d_backward",
+    "refresh group_norm_backward --lock empty.lock --check",
+)
+"""Commands that print tables or paragraphs."""
+
+
+@pytest.mark.parametrize("line", LAID_OUT)
+def test_output_breaks_between_words_and_has_no_blanks_at_the_ends_of_lines(
+    line: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    args = shlex.split(line)
+    for word in MAKERS.keys() & set(args):
+        lay_out(shelf, word, tmp_path)
+    (tmp_path / "empty.lock").write_text("opgen lock 1\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    words = []
+    for width in (60, 100):
+        monkeypatch.setenv("COLUMNS", str(width))
+        shown = CliRunner().invoke(main, args, prog_name="opgen")
+        assert shown.exit_code in (0, 1), shown.output
+        lines = (shown.stderr if args[0] == "generate" else shown.stdout).splitlines()
+        assert len(lines) > 1
+        for printed in lines:
+            assert printed == printed.rstrip(), repr(printed)
+            assert len(printed) <= width or len(printed.split()) == 1, printed
+        words.append({word for printed in lines for word in printed.split() if "─" not in word})
+    assert words[0] == words[1], words[0] ^ words[1]
+
+
+def test_every_command_that_lays_out_its_output_is_among_them() -> None:
+    laid_out = {
+        path.stem
+        for path in (ROOT / "opgen" / "cli").glob("*.py")
+        if path.stem in titles()
+        and re.search(r"report\.layout|render\(", path.read_text(encoding="utf-8"))
+    }
+    assert laid_out <= {line.split()[0] for line in LAID_OUT} and "diff" in laid_out
 
 
 @pytest.mark.parametrize("block", re.findall(r"echo '(\{\"id\".*)' > calls.jsonl", README))

@@ -185,6 +185,9 @@ OUTPUTS: dict[str, Lie] = {
 SILENCE: dict[str, Lie] = {
     "a case has no answer": nothing_is_said,
     "every case is skipped": lambda case, answer, told: Result(case.id, "skipped"),
+    "every case with data is skipped": lambda case, answer, told: (
+        Result(case.id, "skipped") if case.phase == 2 else answer
+    ),
     "no status is recorded": lambda case, answer, told: answer._replace(status=None),
 }
 MEMORY = {
@@ -208,7 +211,7 @@ UNSEEN = (
     "an error is smaller than its bound",
     "a cache answers instead of the device",
     "memory beyond the guards is written",
-    "memory is read that has no effect",
+    "memory is read without effect on the outputs",
     "another device answers under this name",
     "a fault is rare",
 )
@@ -254,4 +257,4 @@ def test_a_lie_about_memory_is_seen(
 def test_the_manual_names_what_no_host_can_see_and_most_lies_are_seen() -> None:
     seen = len(STATUSES) + len(OUTPUTS) + len(SILENCE) + len(MEMORY)
     assert [lie for lie in UNSEEN if lie not in MANUAL.lower()] == []
-    assert (seen, len(UNSEEN)) == (40, 6)
+    assert (seen, len(UNSEEN)) == (41, 6)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from click.testing import CliRunner
 
+from opgen.cli import main
 from opgen.model import TIERS, FileError
 from opgen.numerics.recipes import RECIPES
 from opgen.oracle import callfiles
 from opgen.spec import specfile
+from opgen.spec.catalog import catalog
 from opgen.spec.parameter_keys import KEYS
 from opgen.spec.spec_form import WITHOUT_CODE, ParameterForm, SpecForm
 from opgen.suite.planning.overlay import SHARED
@@ -53,7 +57,7 @@ def test_the_rules_have_examples_and_name_every_key() -> None:
 
 def test_the_page_at_the_head_of_the_rules_has_no_fault_but_what_it_leaves_out() -> None:
     text = (FOLDER / "spec" / "RULES.md").read_text(encoding="utf-8")
-    (page,) = re.findall("```yaml\n(.*?)```", text, re.DOTALL)
+    page, *_ = re.findall("```yaml\n(.*?)```", text, re.DOTALL)
     with pytest.raises(FileError) as refused:
         specfile.loads(page)
     told = [
@@ -86,9 +90,10 @@ def test_the_plans_name_every_recipe_and_what_it_finds() -> None:
     assert table == {name: recipe.finds for name, recipe in RECIPES.items()}
 
 
-def test_the_example_of_a_plan_tries_every_value_that_it_names() -> None:
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_examples_of_plans_try_every_value_that_they_name(number: int) -> None:
     text = (FOLDER / "suite" / "PLANS.md").read_text(encoding="utf-8")
-    (plan,) = re.findall("```yaml\n(.*?)```", text, re.DOTALL)
+    plan = re.findall("```yaml\n(.*?)```", text, re.DOTALL)[number]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "mine.yaml"
         path.write_text(plan, encoding="utf-8")
@@ -99,3 +104,24 @@ def test_the_example_of_a_plan_tries_every_value_that_it_names() -> None:
 
 def test_the_example_of_judging() -> None:
     assert doctest.testmod(callfiles).failed == 0
+
+
+def test_every_page_has_its_row_in_the_list_of_operators() -> None:
+    """All rows as the command prints them where the tests take their time; else those of a few
+    operators.
+    """
+    text = (FOLDER / "spec" / "OPERATORS.md").read_text(encoding="utf-8")
+    told = [line for line in text.splitlines() if line.startswith("| `")]
+    specs = catalog().specs
+    assert [row.split("`")[1] for row in told] == [spec.api for spec in specs]
+    some = [] if os.environ.get("OPGEN_SLOW") else ["hardswish_backward", "silu_backward"]
+    done = CliRunner().invoke(main, ["ops", "--markdown", *some])
+    printed = [line for line in done.stdout.splitlines() if line.startswith("| `")]
+    apis = {line.split("`")[1] for line in printed}
+    assert len(printed) >= 2 and printed == [row for row in told if row.split("`")[1] in apis]
+
+
+def test_the_list_of_deviations_is_what_the_command_prints() -> None:
+    text = (FOLDER / "oracle" / "DEVIATIONS.md").read_text(encoding="utf-8")
+    printed = CliRunner().invoke(main, ["ops", "--deviations"]).stdout
+    assert text[text.index("## ") :] == printed

@@ -86,7 +86,7 @@ def test_the_first_screen_is_what_the_commands_print(
     printed = opgen("inspect", "pool.h5", case) + opgen("diff", "pool.h5", "results.h5")
     blocks = re.findall(r"^```text\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     shown = [line for block in blocks for line in block.splitlines()]
-    assert len(shown) == 5
+    assert len(shown) == 6
     for line in shown:
         assert re.search(re.escape(line).replace(r"\.\.\.", r"\S+"), printed), line
 

@@ -229,7 +229,8 @@ def reflection(
     def call(aten: Any, t: dict[str, Any]) -> Any:
         return aten.reflection_pad2d_backward(t["gradOutput"], t["self"], [pad] * 4)
 
-    names = dict.fromkeys(("padLeft", "padRight", "padTop", "padBottom"), pad)
+    ends = dict.fromkeys(("padLeft", "padRight", "padTop", "padBottom"), pad)
+    names = {"H": h, "W": w} | ends
     return Row(goal, label, "reflection_pad2d_backward", tensors, names, call, batch)
 
 

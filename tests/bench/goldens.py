@@ -26,11 +26,11 @@ import numpy as np
 
 from opgen.calls.gc_pause import gc_paused
 from opgen.golden import (
-    _axes,
+    _adjoint,
     _columns,
     _convolution,
-    _folding,
-    _pooling,
+    _pads,
+    _pools,
     _products,
     _tiles,
     _winograd,
@@ -132,7 +132,7 @@ GOALS = {
 
 def forget() -> None:
     """Drops all plans."""
-    for module in (_axes, _columns, _convolution, _folding, _pooling, _products, _tiles, _winograd):
+    for module in (_adjoint, _columns, _convolution, _pads, _pools, _products, _tiles, _winograd):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()

@@ -16,6 +16,7 @@ from opgen.bundle.format.dtypes import numpy_dtype
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.write.writer import Writer
 from opgen.calls.categorical import Categorical
+from opgen.calls.stored_tensors import StoredTensors
 from opgen.model import Break, Call, Case, Expectation, LibraryAnswer, TensorDesc
 from opgen.numerics.formats import DTYPES
 from tests.support.case_tables import tabulate
@@ -42,7 +43,7 @@ def planned(tensors: Iterable[Iterable[tuple[Any, ...]]]) -> Layout:
     elements = [prod(row[3]) if isinstance(row[3], tuple) else row[3] for row in rows]
     counts = np.array(list(map(len, cases)), dtype=np.int64)
     sizes = np.array(elements, dtype=np.int64)
-    return Layout.of(kinds.values, kinds.number, sizes, counts, np.arange(len(cases)))
+    return Layout.of(StoredTensors(kinds, sizes, counts, np.arange(len(cases))))
 
 
 @dataclass(frozen=True)
