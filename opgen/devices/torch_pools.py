@@ -27,6 +27,8 @@ def average(
     image = source.shape[-axes:]
     if axes == 3 and any(extent < k for extent, k in zip(image, window, strict=True)):
         raise Unable("torch refuses an image smaller than its window")
+    if axes == 3 and 0 in source.shape[-4:]:
+        raise Unable("torch refuses images without channels")
     operator = aten.avg_pool2d_backward if axes == 2 else aten.avg_pool3d_backward
     gradient: torch.Tensor = operator(
         tensors["gradOutput"],
@@ -38,7 +40,7 @@ def average(
         args["countIncludePad"],
         args["divisorOverride"] or None,
     )
-    return {"gradInput": gradient}
+    return {"gradInput" if axes == 2 else "output": gradient}
 
 
 def largest(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:

@@ -12,9 +12,9 @@ from opgen.golden._pools import pooled, probe, scale
 __all__ = ["scale"]
 VERSION = 3
 forward = pooled("DHW")
-golden, magnitude, both, depth, FORWARD = derived(forward)
+golden, magnitude, both, depth, FORWARD = derived(forward, output="output")
 PROBES = [
-    probe("DHW", extent, kernel, stride, pad, override, padded)
+    probe("DHW", extent, kernel, stride, pad, override, padded)._replace(wanted=("output",))
     for extent, kernel, stride, pad, override, padded in [
         ((4, 5, 6), (2, 3, 2), (1, 2, 2), (1, 1, 0), 0, 0),
         ((4, 4, 6), (2, 2, 3), (2, 2, 3), (0, 0, 0), 0, 1),

@@ -85,13 +85,15 @@ def _group_norm(kernel: KernelRow) -> Arguments:
 
 def _avg_pool(axes: str, layout: str, **more: object) -> Place:
     """orig_input_shape, grads -> output; ``layout`` is that of a row that names none. A kernel of
-    three axes is one of two where the first is 1.
+    three axes is one of two where the first is 1. The page of three lists the format ND alone.
     """
+    deep = axes == "DHW"
 
     def place(kernel: KernelRow) -> Arguments:
         letters = str(kernel.attribute("data_format", layout))
-        grad = kernel.tensor("input", 1, f"NC{axes}")
-        image = kernel.tensor("output", 0, f"NC{axes}") | {"dtype": grad["dtype"]}
+        form = {"format": "ND"} if deep else {}
+        grad = kernel.tensor("input", 1, f"NC{axes}") | form
+        image = kernel.tensor("output", 0, f"NC{axes}") | form | {"dtype": grad["dtype"]}
         size, stride = (kernel.per_axis(key, axes, letters) for key in ("ksize", "strides"))
         mode = kernel.attribute("padding_mode", kernel.attribute("padding", "CALCULATED"))
         if mode == "CALCULATED":
@@ -110,7 +112,7 @@ def _avg_pool(axes: str, layout: str, **more: object) -> Place:
             "ceilMode": bool(kernel.attribute("ceil_mode", False)),
             "countIncludePad": bool(kernel.attribute("count_include_pad", within)),
             "divisorOverride": kernel.attribute("divisor_override", 0),
-            "gradInput": dict(image),
+            "output" if deep else "gradInput": dict(image),
             **more,
         }
 

@@ -8,11 +8,11 @@ from functools import partial
 from opgen.minimization.program_text import Arguments, listed
 
 
-def avg_pool(args: Arguments, axes: int = 2) -> str:
+def avg_pool(args: Arguments, axes: int = 2, output: str = "gradInput") -> str:
     """Without a divisor of its own where that is 0."""
     window = ", ".join(listed(args[name]) for name in ("kernelSize", "stride", "padding"))
     return (
-        f"gradInput = torch.ops.aten.avg_pool{axes}d_backward(\n    gradOutput, self, {window},\n"
+        f"{output} = torch.ops.aten.avg_pool{axes}d_backward(\n    gradOutput, self, {window},\n"
         f"    {args['ceilMode']}, {args['countIncludePad']}, {args['divisorOverride'] or None},\n)"
     )
 
@@ -23,7 +23,7 @@ def avg_pool_3d(args: Arguments) -> str:
     small = any(
         extent < kernel for extent, kernel in zip(args["self"].shape[-3:], window, strict=True)
     )
-    return "" if small else avg_pool(args, 3)
+    return "" if small else avg_pool(args, 3, "output")
 
 
 def max_pool(args: Arguments) -> str:

@@ -933,14 +933,6 @@ def test_audit_says_what_it_can_of_every_page(tmp_path: Path, more: list[str]) -
     }
 
 
-@pytest.mark.parametrize("more", [[], ["--digests"], ["--json"]])
-def test_audit_of_a_spec_without_a_page_proves_nothing(tmp_path: Path, more: list[str]) -> None:
-    for name in ("avg_pool3d_backward", "aclnnAvgPool3dBackward"):
-        shown = run("audit", "--pages", str(tmp_path), name, *more)
-        said = "avg_pool3d_backward: has no page to compare with\n"
-        assert (shown.exit_code, shown.stderr) == (1, said)
-
-
 def test_audit_names_the_cases_of_a_lock_that_are_touched(tmp_path: Path) -> None:
     (tmp_path / "aclnnReflectionPad2dBackward.txt").write_text("x\n" * 21, encoding="utf-8")
     lock = tmp_path / "mine.lock"

@@ -59,6 +59,15 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_up.checkout(tmp_path_factory.mktemp("made-up"))
 
 
+@pytest.mark.parametrize("more", [[], ["--digests"], ["--json"]])
+def test_audit_of_a_spec_without_a_page_proves_nothing(
+    copy: Path, tmp_path: Path, more: list[str]
+) -> None:
+    shown = copies.opgen(copy, "audit", "--pages", str(tmp_path), "made_up_backward", *more)
+    said = "made_up_backward: has no page to compare with\n"
+    assert (shown.returncode, shown.stderr) == (1, said)
+
+
 @pytest.fixture(scope="module")
 def seen(copy: Path) -> dict[str, dict]:
     libraries = loopback.libraries()

@@ -71,7 +71,7 @@ def forward(names: Names, x: np.ndarray) -> np.ndarray:
 
 
 def run(names: Names, dy: np.ndarray) -> np.ndarray:
-    return golden({"gradOutput": dy, "self": None}, names, ["gradInput"])["gradInput"]
+    return golden({"gradOutput": dy, "self": None}, names, ["output"])["output"]
 
 
 def test_adjoint_identity() -> None:
@@ -120,7 +120,7 @@ def test_magnitude_and_depth() -> None:
     random = np.random.default_rng(4)
     for names in geometries(4, 100):
         dy = random.standard_normal((1, *shape(names, "out")))
-        size = magnitude({"gradOutput": dy}, names, ["gradInput"])["gradInput"]
+        size = magnitude({"gradOutput": dy}, names, ["output"])["output"]
         assert (np.abs(run(names, dy)) <= size * (1 + 1e-12)).all()
         counts = run({**names, "divisorOverride": 1}, np.ones(dy.shape))
-        assert counts.max() <= depth(names, {}, "gradInput")
+        assert counts.max() <= depth(names, {}, "output")

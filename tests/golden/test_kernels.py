@@ -307,7 +307,7 @@ def calls(
             yield (
                 {"gradOutput": random.standard_normal((3, 2, *[names[a + "out"] for a in "DHW"]))},
                 names,
-                ("gradInput",),
+                ("output",),
             )
     else:
         for names, h, w in reflection.geometries(1, 60):

@@ -264,7 +264,7 @@ CUBE: dict[str, Any] = {
         "ceilMode": False,
         "countIncludePad": True,
         "divisorOverride": 0,
-        "gradInput": {"shape": [2, 4, 4, 4], "dtype": "FLOAT"},
+        "output": {"shape": [2, 4, 4, 4], "dtype": "FLOAT"},
     },
 }
 SMALL: dict[str, Any] = {**CUBE, "args": {**CUBE["args"], "kernelSize": [5], "padding": [2]}}
@@ -286,7 +286,7 @@ LINE: dict[str, Any] = {
         (
             CUBE,
             (
-                "gradInput = torch.ops.aten.avg_pool3d_backward(\n    gradOutput, self, [2], [2, 2,"
+                "output = torch.ops.aten.avg_pool3d_backward(\n    gradOutput, self, [2], [2, 2,"
                 " 2], [0],\n    False, True, None,\n)"
             ),
         ),

@@ -149,30 +149,15 @@ def test_codes_are_in_order_and_of_their_bucket() -> None:
         )
 
 
-def test_where_nothing_is_known_the_library_is_null() -> None:
-    row = {"shape": [2, 4, 4, 4], "dtype": "FLOAT", "format": "ND"}
-    args = {
-        "gradOutput": {**row, "shape": [2, 2, 2, 2]},
-        "self": row,
-        "kernelSize": [2],
-        "stride": [2],
-        "padding": [0],
-        "ceilMode": False,
-        "countIncludePad": True,
-        "divisorOverride": 0,
-        "gradInput": row,
-    }
-    call = json.dumps({**PAD, "op": "aclnnAvgPool3dBackward", "args": args})
-    assert answers([call])[0]["library"] is None
-    assert "library: not known" in run([call], "--format", "text").stdout
-
-
 def test_a_product_that_no_page_knows_is_unsupported_and_the_library_unknown() -> None:
     """The pages are older than the product, and the errata speak of their products alone."""
-    (answer,) = answers([with_(POOL, "product", "ascend950")], "--edition", "undated")
+    call = with_(POOL, "product", "ascend950")
+    (answer,) = answers([call], "--edition", "undated")
     assert answer["page"]["bucket"] == "unsupported_product"
     assert answer["page"]["breaks"][0]["found"] == "product=ascend950"
     assert answer["library"] is None
+    shown = run([call], "--edition", "undated", "--format", "text").stdout
+    assert "library: not known" in shown
 
 
 def test_the_text_says_the_call_the_clause_the_rule_and_the_values() -> None:
