@@ -186,13 +186,14 @@ def _opened(name: str) -> torch.device:
 
 
 def _compute_exactly() -> None:
-    """No TF32, no sums of reduced precision, the same kernels in every run."""
+    """No TF32, no sums of reduced precision, no convolution by transforms (cuDNN's, of Fourier and
+    of Winograd, whose sums round where none need to), the same kernels in every run.
+    """
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    torch.backends.cudnn.benchmark = False
-    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.enabled = False
 
 
 def _set_cube(npu: Any, hf32: bool, half: bool) -> None:

@@ -28,3 +28,8 @@ def given(tensors: TensorsByName, *names: str) -> list[torch.Tensor | None]:
     return [
         None if (tensor := tensors[name]) is None else wide(tensor).contiguous() for name in names
     ]
+
+
+def on_cuda(tensor: torch.Tensor | None) -> bool:
+    """Whether CUDA's kernels compute with it, some of which fail where a CPU's do not."""
+    return tensor is not None and tensor.is_cuda

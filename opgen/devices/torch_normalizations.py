@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
-from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, Unable, given
+from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, Unable, given, on_cuda
 
 aten = torch.ops.aten
 
@@ -16,6 +16,8 @@ def group_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) 
     null pointer where it computes the gradient of gamma. A gamma of ones gives the same.
     """
     batch, channels, extent, group = (args[name] for name in ("N", "C", "HxW", "group"))
+    if on_cuda(tensors["gradOut"]) and not batch * channels * extent:
+        raise Unable("torch starts a CUDA kernel of no threads for no elements")
     shapes = {
         "gradOut": (batch, channels, extent),
         "input": (batch, channels, extent),
@@ -42,14 +44,17 @@ def layer_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) 
     assert mean is not None
     names = ("gradInputOut", "gradWeightOut", "gradBiasOut")
     axes, mask = list(args["normalizedShape"]), [name in wanted for name in names]
-    ones = torch.ones(axes, dtype=mean.dtype) if weight is None else weight
+    ones = mean.new_ones(axes) if weight is None else weight
     zeros = torch.zeros_like(ones) if bias is None else bias
     gradients = aten.native_layer_norm_backward(grad, source, axes, mean, rstd, ones, zeros, mask)
     return dict(zip(names, gradients, strict=True))
 
 
 def batch_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
-    """``aten.native_batch_norm_backward``, which wants channels behind samples."""
+    """``aten.native_batch_norm_backward``, which wants channels behind samples, and on CUDA no null
+    pointer: a weight of ones gives the same, statistics that the formula does not read are ones,
+    and outside of training the saved ones are those of the running ones.
+    """
     last = args["input"]["format"] in ("NHWC", "NDHWC")
     grad, source = (
         tensor.movedim(-1, 1).contiguous() if last and tensor is not None else tensor
@@ -57,12 +62,23 @@ def batch_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) 
     )
     if source is not None and not source.numel():
         raise Unable("torch divides by the number of elements")
-    order = ("weight", "runningMean", "runningVar", "saveMean", "saveInvstd")
+    assert grad is not None and source is not None
+    weight, *running = given(tensors, "weight", "runningMean", "runningVar")
+    saved = given(tensors, "saveMean", "saveInvstd")
+    ones = grad.new_ones(source.shape[1])
+    if args["training"]:
+        running = [ones, ones]
+    elif running[0] is None or running[1] is None:
+        raise Unable("torch reads the running statistics outside of training")
+    else:
+        saved = [running[0], (running[1] + args["eps"]).rsqrt()]
     names = ("gradInput", "gradWeight", "gradBias")
     gradients: list[torch.Tensor] = aten.native_batch_norm_backward(
         grad,
         source,
-        *given(tensors, *order),
+        ones if weight is None else weight,
+        *running,
+        *saved,
         args["training"],
         args["eps"],
         [name in wanted for name in names],

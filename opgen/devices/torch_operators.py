@@ -9,7 +9,14 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, wide
+from opgen.devices.torch_adapter import (
+    Adapter,
+    Arguments,
+    TensorsByName,
+    Unable,
+    on_cuda,
+    wide,
+)
 from opgen.devices.torch_functions import FUNCTIONS
 from opgen.devices.torch_normalizations import NORMALIZATIONS
 from opgen.devices.torch_pads import PADS
@@ -94,6 +101,8 @@ def embedding(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -
     """``aten.embedding_dense_backward``, in FLOAT; an index of padding that no row has is -1."""
     gradient, indices = tensors["grad"], tensors["indices"]
     assert gradient is not None and indices is not None
+    if on_cuda(gradient) and not gradient.numel():
+        raise Unable("torch's CUDA kernel reads memory that is not its own for rows of no elements")
     weights, padding = args["numWeights"], args["paddingIdx"]
     sums: torch.Tensor = aten.embedding_dense_backward(
         wide(gradient).reshape(*indices.shape, gradient.shape[-1]),

@@ -226,13 +226,26 @@ def test_torch_is_told_not_to_round_on_its_own(bundle):
         (matmul, "allow_fp16_reduced_precision_reduction"): False,
         (matmul, "allow_bf16_reduced_precision_reduction"): False,
         (cudnn, "allow_tf32"): False,
-        (cudnn, "benchmark"): False,
-        (cudnn, "deterministic"): True,
+        (cudnn, "enabled"): False,
     }
     for (place, switch), on in wanted.items():
         setattr(place, switch, not on)
     opened(TorchBackend(), bundle)
     assert {(place, switch): getattr(place, switch) for place, switch in wanted} == wanted
+
+
+NORMALIZATIONS = ["batch_norm_backward", "group_norm_backward", "layer_norm_backward"]
+
+
+@pytest.mark.parametrize("operator", NORMALIZATIONS)
+def test_what_stands_for_a_null_pointer_lies_on_the_device(tmp_path, operator):
+    """What is made without a device lies on torch's default one, which cannot compute here."""
+    torch = pytest.importorskip("torch")
+    opgen.generate([operator], output=tmp_path / "suite.h5")
+    with opgen.open(tmp_path / "suite.h5") as suite, torch.device("meta"):
+        run(suite, backend("torch"), tmp_path / "results.h5")
+        verdicts = {found.verdict for found in opgen.diff(suite, tmp_path / "results.h5")}
+    assert "passed" in verdicts and "failed" not in verdicts
 
 
 def test_torch_agrees_with_itself(bundle, answered, tmp_path):
