@@ -5,7 +5,14 @@ from __future__ import annotations
 import click
 
 from opgen.cli import DIFFERENCE
-from opgen.cli.options import Number, all_option, edition_option, examples, json_option
+from opgen.cli.options import (
+    Number,
+    all_option,
+    edition_option,
+    examples,
+    json_option,
+    library_option,
+)
 
 
 @click.command(
@@ -15,12 +22,7 @@ from opgen.cli.options import Number, all_option, edition_option, examples, json
     )
 )
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option(
-    "--library",
-    type=click.Path(exists=True, file_okay=False),
-    metavar="DIR",
-    help="A folder of errata, instead of those that opgen ships.",
-)
+@library_option("A release, or a folder of errata, instead of all that opgen ships.")
 @click.option(
     "--skip-bad-lines",
     "skip",
@@ -38,7 +40,7 @@ from opgen.cli.options import Number, all_option, edition_option, examples, json
 @edition_option()
 def command(
     file: str,
-    library: str | None,
+    library: str,
     skip: bool,
     as_json: bool,
     everything: bool,
@@ -50,8 +52,6 @@ def command(
     FILE has one call per line, in JSON, with the keys status and firm. The status is null if the
     host died. With -, calls come from standard input.
     """
-    from pathlib import Path
-
     from opgen.calls.call_json import ForeignCall
     from opgen.cli import console
     from opgen.model import Problem
@@ -61,12 +61,14 @@ def command(
     from opgen.spec.catalog import catalog
 
     pages = catalog(edition)
-    errata = erratafile.load_folder(Path(library), catalog()) if library else erratafile.errata()
+    errata = erratafile.errata_of(library)
     foreign: list[ForeignCall] = []
     skipped: list[Problem] | None = [] if skip else None
     named = backtest.load(file, pages, foreign, skipped)
     if skipped:
         console.note(f"skipped {counted(len(skipped), 'line')}, the first: {skipped[0]}")
+    for release in backtest.other_releases(named, errata):
+        console.note(f"{file}: has statuses of release {release}, and the errata are of another")
     report = backtest.backtest(named, pages, errata, foreign)
     if as_json:
         console.json_text(as_data(report))

@@ -15,6 +15,7 @@ from opgen.cli.options import (
     file_argument,
     force_option,
     json_option,
+    library_option,
     quiet_option,
 )
 from opgen.cli.paths import OutputPath
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Whose status codes count; only both recognizes known deviations.",
 )
+@library_option("Judge the stored calls anew by this release, or folder of errata.")
 @click.option(
     "--strict",
     is_flag=True,
@@ -85,6 +87,7 @@ def command(
     against: str | None,
     again: tuple[str, ...],
     truth: str,
+    library: str,
     strict: bool,
     allow_empty: bool,
     everything: bool,
@@ -113,7 +116,15 @@ def command(
     accepted = site.read(waivers) if waivers else []
     with opgen.open(bundle) as file:
         chosen = choose(file.ids, cases) if cases else []
-        report = opgen.diff(file, results, against=against, again=again, truth=truth, cases=chosen)
+        report = opgen.diff(
+            file,
+            results,
+            against=against,
+            again=again,
+            truth=truth,
+            cases=chosen,
+            library=library,
+        )
         report.allow_empty = allow_empty
         site.apply(report, accepted, datetime.date.today(), whole=not chosen)
         if html:

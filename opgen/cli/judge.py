@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from opgen.cli.options import edition_option, examples
+from opgen.cli.options import edition_option, examples, library_option
 from opgen.model import TRUTHS, Truth
 
 
@@ -35,7 +35,10 @@ from opgen.model import TRUTHS, Truth
     help="Judge the other lines of a file with bad ones, and exit 1.",
 )
 @edition_option()
-def command(calls: str, form: str, truth: str, skip_bad_lines: bool, edition: str) -> None:
+@library_option("Ask this release, or folder of errata.")
+def command(
+    calls: str, form: str, truth: str, skip_bad_lines: bool, edition: str, library: str
+) -> None:
     """Say what page and library answer to calls, and which rules the calls break.
 
     FILE has one call per line, in JSON. Without FILE, or with -, calls come from standard input.
@@ -48,12 +51,13 @@ def command(calls: str, form: str, truth: str, skip_bad_lines: bool, edition: st
     from opgen.cli import BAD, DIFFERENCE
     from opgen.model import Problem
     from opgen.oracle import callfiles
+    from opgen.oracle.erratafile import errata_of
     from opgen.report.terminal import visible
     from opgen.spec.catalog import catalog
 
-    pages = catalog(edition)
+    pages, source = catalog(edition), errata_of(library)
     skipped: list[Problem] | None = [] if skip_bad_lines else None
-    answers = callfiles.judge_calls(read_calls(calls, pages.kinds, skipped), pages)
+    answers = callfiles.judge_calls(read_calls(calls, pages.kinds, skipped), pages, source)
     asked: Truth = truth  # type: ignore[assignment]
     lines = (
         callfiles.json_lines(answers, pages, asked)

@@ -125,6 +125,11 @@ def edition_option() -> Decorator:
     )
 
 
+def library_option(what: str) -> Decorator:
+    """``--library NAME|DIR``."""
+    return click.option("--library", metavar="NAME|DIR", default="", help=what)
+
+
 def plan_option(default: str = "smoke") -> Decorator:
     """``--plan smoke|standard|full|models|FILE``."""
     return click.option(
@@ -173,6 +178,7 @@ def suite_options() -> Decorator:
         operators_argument(),
         product_option(),
         edition_option(),
+        library_option("Take the library side from this release, or folder of errata."),
         plan_option(),
         click.option(
             "--calls",

@@ -14,6 +14,7 @@ from opgen.cli.options import (
     examples,
     file_argument,
     force_option,
+    library_option,
     output_option,
     quiet_option,
 )
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 @backend_options()
 @output_option("Results file to write.")
 @case_option()
+@library_option("Run last what ends the host by this release, or folder of errata.")
+@click.option("--status-only", is_flag=True, help="Run the first phase alone.")
 @click.option(
     "--resume",
     is_flag=True,
@@ -44,6 +47,8 @@ def command(
     bundle: str,
     output: str,
     cases: tuple[str, ...],
+    library: str,
+    status_only: bool,
     resume: bool,
     force: bool,
     quiet: bool,
@@ -52,17 +57,23 @@ def command(
 ) -> None:
     """Run a bundle on a device and write its answers: statuses, outputs, times.
 
+    With --library or --status-only, calls that may end the host come last. With --status-only, a
+    call that is accepted is not run.
+
     If you interrupt the run, opgen writes the answers so far, and --resume continues from there.
     opgen diff judges the answers.
     """
     import opgen
     from opgen.bundle.write.output import refuse
     from opgen.cli.console import note, progress
+    from opgen.comparison.calls_by_page import deadly
     from opgen.devices import backend as make_backend
     from opgen.devices.running import run
+    from opgen.oracle.erratafile import errata_of
     from opgen.report.terminal import counted
 
     refuse(output, force or resume)
+    source = errata_of(library) if library else None
     with opgen.open(bundle) as file:
         wanted = choose(file.ids, cases)
         device_to_run = make_backend(backend, **settings)
@@ -72,6 +83,8 @@ def command(
                 device_to_run,
                 output,
                 cases=wanted,
+                last=deadly(file, source) if library or status_only else (),
+                status_only=status_only,
                 resume=resume,
                 force=force,
                 progress=advance,

@@ -14,18 +14,21 @@ from opgen.bundle.read.reader import Bundle
 from opgen.calls.factorize import by_key
 from opgen.comparison import metrics, signed_sums, unwritten
 from opgen.comparison.alignment import AlignedResults, GoldenRows
+from opgen.comparison.calls_by_page import library_anew
 from opgen.comparison.first_phase import StatusVerdict, status_verdict
 from opgen.comparison.measuring import Precisions, measured, precisions
 from opgen.comparison.metrics import MetricTable
 from opgen.comparison.statuses import KNOWN, LENIENT, PASSED
-from opgen.model import Truth
+from opgen.model import LibraryAnswer, Truth
 from opgen.numerics.arrays import Array
+from opgen.oracle.errata import Errata
 
 
 @dataclass
 class Comparison:
     """One comparison of some cases (``rows``). ``i`` is a row of the goldens everywhere, ``other``
-    the other device of the double benchmark, ``repeats`` are repeated runs.
+    the other device of the double benchmark, ``repeats`` are repeated runs. ``source`` is api ->
+    errata, by which the stored calls are judged anew; None where the bundle's own answers count.
     """
 
     bundle: Bundle
@@ -35,6 +38,7 @@ class Comparison:
     rows: list[int]
     other: AlignedResults | None = None
     repeats: Sequence[AlignedResults] = field(default=())
+    source: Mapping[str, Errata] | None = None
 
     @cached_property
     def of_case(self) -> dict[int, list[int]]:
@@ -45,9 +49,18 @@ class Comparison:
     def statuses(self) -> dict[int, StatusVerdict]:
         """What is to be thought of the statuses of each case."""
         return {
-            row: status_verdict(self.bundle, self.answers, row, self.truth, row in self.of_case)
+            row: status_verdict(
+                self.bundle, self.answers, row, self.truth, row in self.of_case, self.anew
+            )
             for row in self.rows
         }
+
+    @cached_property
+    def anew(self) -> dict[int, LibraryAnswer | None] | None:
+        """Row of a case -> what :attr:`source` answers; None where nothing is judged anew."""
+        if self.source is None:
+            return None
+        return library_anew(self.bundle, self.rows, self.source)
 
     @cached_property
     def compared(self) -> set[int]:

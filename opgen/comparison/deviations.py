@@ -28,7 +28,7 @@ from opgen.numerics.bounds import bound
 from opgen.numerics.formats import FORMATS
 from opgen.numerics.rounding import kept_in, rounded
 from opgen.oracle import library
-from opgen.oracle.errata import Errata, Numeric
+from opgen.oracle.errata import Numeric
 from opgen.oracle.judgement import judge
 from opgen.spec.spec import Spec
 
@@ -52,16 +52,12 @@ class _Case:
     readings: tuple[str, ...]
 
 
-def deviations(
-    given: Comparison, rows: Sequence[int], errata: Mapping[str, Errata] | None
-) -> Iterator[Known]:
+def deviations(given: Comparison, rows: Sequence[int]) -> Iterator[Known]:
     """Those of some cases that fail which are the library's: it may fault in them, or numeric
-    errata explain every output that is wrong. ``errata`` are by operator; None stands for those
-    that opgen ships.
+    errata explain every output that is wrong.
     """
     for spec, own, table in calls_by_page(given.bundle, rows):
-        known = None if errata is None else errata.get(spec.api)
-        answers = library.answers_to(judge(spec, table), known)
+        answers = library.answers_to(judge(spec, table), given.source)
         if answers is not None:
             yield from _faulted(given, own, answers)
             yield from _explained(given, own, answers)

@@ -4,6 +4,7 @@ what the page and the library say.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from opgen.bundle.read.reader import Bundle
@@ -20,7 +21,7 @@ from opgen.comparison.statuses import (
     SKIPPED,
     Admissible,
 )
-from opgen.model import Break, Truth, admits, of_a_check, written
+from opgen.model import Break, LibraryAnswer, Truth, admits, of_a_check, written
 
 NO_ANSWER = "no answer in the results"
 
@@ -40,31 +41,38 @@ class StatusVerdict:
     alone: bool = False
 
 
-def admissible(bundle: Bundle, row: int) -> Admissible:
+def admissible(
+    bundle: Bundle, row: int, anew: Mapping[int, LibraryAnswer | None] | None = None
+) -> Admissible:
     """What page and library admit of one case. What was observed of a library and accepted by
-    nobody excuses no device.
+    nobody excuses no device. ``anew``: answers of the library in place of those of the bundle.
     """
     columns = ["codes", "library_codes", "bucket", "library_basis"]
     page, library, bucket, basis = bundle.tables["cases"][columns][row].item()
     known = library and bundle.words["cases.library_basis"][basis] != "observed"
-    return Admissible(
-        bundle.codes(page),
-        bundle.words["cases.bucket"][bucket],
-        bundle.codes(library) if known else None,
-    )
+    codes = bundle.codes(library) if known else None
+    if anew is not None:
+        answer = anew[row]
+        codes = answer.codes if answer is not None and answer.accepted else None
+    return Admissible(bundle.codes(page), bundle.words["cases.bucket"][bucket], codes)
 
 
 def status_verdict(
-    bundle: Bundle, answers: AlignedResults, row: int, truth: Truth, computed: bool
+    bundle: Bundle,
+    answers: AlignedResults,
+    row: int,
+    truth: Truth,
+    computed: bool,
+    anew: Mapping[int, LibraryAnswer | None] | None = None,
 ) -> StatusVerdict:
     """What to think of the statuses of one case; ``computed``: whether there are goldens, so that
-    it should have run.
+    it should have run; ``anew`` is that of :func:`admissible`.
     """
     if answers.row[row] < 0:
         return StatusVerdict(MISSING, NO_ANSWER, NO_ANSWER)
     if row in answers.faults:
         return StatusVerdict(FAILED, answers.faults[row], answers.faults[row])
-    asked, status, error = admissible(bundle, row), answers.status(row), answers.error(row)
+    asked, status, error = admissible(bundle, row, anew), answers.status(row), answers.error(row)
     verdict, cause = statuses.of_first_phase(asked, status, truth)
     if status == 0 and verdict in (PASSED, LENIENT, KNOWN):
         run, reason = statuses.of_run(answers.status(row, run=True))

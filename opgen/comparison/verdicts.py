@@ -30,6 +30,8 @@ from opgen.comparison.statuses import (
 from opgen.comparison.traits import shared_traits
 from opgen.model import TRUTHS, Truth, Verdict
 from opgen.oracle.errata import Errata
+from opgen.oracle.erratafile import errata_of
+from opgen.oracle.library import releases
 
 EXPLAINED = 2000
 """Outputs beyond their bound that are looked at element by element for a sentence; the rest get the
@@ -48,7 +50,7 @@ def diff(
     again: File | ResultsFile | Sequence[File | ResultsFile] = (),
     truth: Truth = "both",
     cases: str | Iterable[str] = (),
-    errata: Mapping[str, Errata] | None = None,
+    library: File | Mapping[str, Errata] = "",
     most_explained: int = EXPLAINED,
 ) -> DiffReport:
     """Judge the answers of a device to a bundle, as ``opgen diff`` does.
@@ -58,7 +60,8 @@ def diff(
     * ``truth``: whose statuses count: ``page``, ``library`` or ``both``. With ``both``, the page
       counts, and an answer that only the library explains is a *known deviation*.
     * ``cases``: ids or patterns, one or several, to judge only some cases.
-    * ``errata``: operator -> errata; by default those that opgen ships.
+    * ``library``: a release, a folder of errata, or errata by operator, by which the stored calls
+      are judged anew; by default the library side is what the bundle holds.
     * ``most_explained``: the largest number of failed outputs that are explained in detail.
 
     Raises BundleError for files that are damaged or do not belong together, FileError for a pattern
@@ -82,17 +85,18 @@ def diff(
         other = None if against is None else aligned(against)
         repeats = [aligned(file) for file in repeated]
         rows = select_ids(whole.ids, patterns, str(whole.path))
-        given = Comparison(whole, goldens, answers, truth, rows, other, repeats)
-        return _Judge(given, errata, most_explained).report()
+        source = (
+            library if isinstance(library, Mapping) else errata_of(library) if library else None
+        )
+        given = Comparison(whole, goldens, answers, truth, rows, other, repeats, source)
+        return _Judge(given, most_explained).report()
 
 
 class _Judge:
     """The verdicts of one comparison. ``i`` is a row of the goldens everywhere."""
 
-    def __init__(
-        self, given: Comparison, errata: Mapping[str, Errata] | None, most_explained: int
-    ) -> None:
-        self.given, self.errata = given, errata
+    def __init__(self, given: Comparison, most_explained: int) -> None:
+        self.given = given
         self.explained, self.most_explained = 0, most_explained
 
     def report(self) -> DiffReport:
@@ -174,7 +178,7 @@ class _Judge:
             return {}
         bad = [row for row, verdict in verdicts.items() if verdict.verdict in (FAILED, CRASHED)]
         known = {}
-        for row, entries, reason in deviations(given, bad, self.errata):
+        for row, entries, reason in deviations(given, bad):
             verdict = verdicts[row]
             facts = {**verdict.metrics, "causes": entries}
             known[row] = Verdict(verdict.case, KNOWN, f"{reason} ({verdict.detail})", facts)
@@ -230,4 +234,5 @@ def _origin(given: Comparison) -> dict[str, object]:
         "against": str(given.other.file.path) if given.other else None,
         "again": [str(repeat.file.path) for repeat in given.repeats],
         "truth": given.truth,
+        **({"library": list(releases(given.source))} if given.source is not None else {}),
     }

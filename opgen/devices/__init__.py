@@ -54,6 +54,8 @@ class Backend(ABC):
     name = ""
     usual = ""
     """The device where none is named."""
+    status_only = False
+    """Whether nobody asks for more than the first phase."""
 
     def __init__(self, **settings: Unpack[Settings]) -> None:
         self.device = settings.get("device") or self.usual

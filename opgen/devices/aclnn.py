@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
@@ -100,7 +101,9 @@ class AclnnBackend(Backend):
         answers: list[CallAnswer] = []
         try:
             for run in range(runs):
-                answers.append(self.worker.execute(request_of(case, self.guard, run)))
+                request = request_of(case, self.guard, run)
+                request = replace(request, data=request.data and not self.status_only)
+                answers.append(self.worker.execute(request))
                 if answers[-1].run is None or answers[-1].run.status:
                     break
         except DeviceError as error:

@@ -20,7 +20,7 @@ from opgen.bundle.results.writer import Results
 from opgen.calls.ids import select_ids
 from opgen.devices import Backend, DeviceLost, Settings
 from opgen.devices import backend as backend_of
-from opgen.model import Code, of_a_check
+from opgen.model import NOT_RUN, Code, of_a_check
 
 Tally = Counter[str]
 LOST = 5
@@ -35,6 +35,8 @@ def run(
     output: str | Path,
     *,
     cases: Sequence[str] = (),
+    last: Sequence[str] = (),
+    status_only: bool = False,
     resume: bool = False,
     force: bool = False,
     watch: bool = True,
@@ -48,6 +50,8 @@ def run(
       ``backend`` is a name.
     * ``output``: the path of the results file.
     * ``cases``: ids or patterns, to run only some cases.
+    * ``last``: ids of cases to run after all others, such as those that may end the host.
+    * ``status_only``: run the first phase alone; a case that is accepted counts as not run.
     * ``resume``: keep the answers in ``output``, and run the other cases.
     * ``progress``: called with the number of cases that were finished since the last call.
 
@@ -61,11 +65,13 @@ def run(
     """
     if isinstance(backend, str):
         backend = backend_of(backend, **settings)
+    backend.status_only = status_only
     with ExitStack() as stack:
         file = bundle if isinstance(bundle, Bundle) else stack.enter_context(Bundle(bundle))
         results = stack.enter_context(Results.create(output, file, force=force, resume=resume))
         wanted = [file.ids[row] for row in select_ids(file.ids, cases)]
-        left = [case for case in wanted if case not in results]
+        deadly = set(last)
+        left = sorted((c for c in wanted if c not in results), key=deadly.__contains__)
         tally = +Counter({"kept": len(results), "dropped": results.dropped})
         progress(len(wanted) - len(left))
         with _terminated_as_interrupted(), closing(backend):
@@ -73,7 +79,8 @@ def run(
             _say(results, header({**facts, **backend.open(file, left)}, {}))
             _log.info("%s: %d cases to run, %d answered before", output, len(left), len(results))
             lookout = _Lookout(file, backend, results, left)
-            for answer in backend.answers(left):
+            answers = backend.answers(left)
+            for answer in map(_first_phase, answers) if status_only else answers:
                 results.add(
                     answer.id,
                     answer.status,
@@ -89,6 +96,12 @@ def run(
                 if watch:
                     lookout.see(answer)
     return tally
+
+
+def _first_phase(answer: Result) -> Result:
+    """What an answer says of the first phase; an accepted call was not run."""
+    run = NOT_RUN if answer.status == 0 else None
+    return Result(answer.id, answer.status, run, answer.time, answer.error)
 
 
 class _Lookout:

@@ -62,6 +62,7 @@ def generate(
     cases: Sequence[str] = (),
     shard: str = "",
     edition: str = "",
+    library: str | Path = "",
     seed: int = 0,
     output: str | Path = "",
     force: bool = False,
@@ -82,6 +83,8 @@ def generate(
     * ``cases``: ids or patterns, to write only some cases.
     * ``edition``: the edition of the pages, such as ``2026-08``; by default the oldest that knows a
       product.
+    * ``library``: a release, or a folder of errata, whose answers stand beside those of the page;
+      by default all that opgen ships.
     * ``skip_too_large``: check only the status of calls whose data memory cannot hold, which are
       refused otherwise.
     * ``inputs``: ``seeded`` leaves out of the file what readers can draw again from its seed.
@@ -102,7 +105,16 @@ def generate(
     ('pad.h5', True)
     """
     request = Request(
-        operators, products, plan, str(calls), cases, shard, str(seed_calls), recipe, edition
+        operators,
+        products,
+        plan,
+        str(calls),
+        cases,
+        shard,
+        str(seed_calls),
+        recipe,
+        edition,
+        str(library),
     )
     suite = request.suite(processes.mapped(workers))
     if not skip_too_large:

@@ -25,6 +25,7 @@ KEYS = (
     "editions",
     "plans",
     "errata",
+    "library",
     "suite",
     "versions",
     "plan",
@@ -42,11 +43,11 @@ KEYS = (
 def header(
     request: Request, suite: Suite, seed: int, seeded: bool = False, samples: int = 0
 ) -> dict[str, object]:
-    """The header of the bundle of a request; ``edition``, ``recipe``, ``given``, ``inputs`` and
-    ``golden`` stand in it where one was asked for, calls were given, inputs are ``seeded``, and at
-    most ``samples`` elements of each output are looked at.
+    """The header of the bundle of a request; ``edition``, ``library`` (its releases), ``recipe``,
+    ``given``, ``inputs`` and ``golden`` stand in it where one was asked for, calls were given,
+    inputs are ``seeded``, and at most ``samples`` elements of each output are looked at.
     """
-    whole = suite.identity
+    whole, releases = suite.identity, sorted({own.release for own in request.errata.values()})
     said = {
         "operators": sorted({spec.api for spec in suite.specs.values()}),
         "products": [p for p in vocabulary().products if p in suite.cases.product.values],
@@ -54,7 +55,8 @@ def header(
         **({"edition": request.edition} if request.edition else {}),
         "editions": {spec.name: spec.edition or UNDATED for spec in suite.specs.values()},
         "plans": {} if request.files else {plan.op: plan.digest for plan in suite.plans.values()},
-        "errata": {spec.op: errata_digest(spec) for spec in suite.specs.values()},
+        "errata": {spec.op: errata_digest(spec, request.errata) for spec in suite.specs.values()},
+        **({"library": releases} if request.library else {}),
         "suite": whole.cases,
         "versions": versions(whole.operators, whole.recipes),
         "plan": "calls" if request.calls else request.plan,

@@ -56,7 +56,7 @@ def lessons_of(pages: Iterable[Returned]) -> dict[str, list[Lesson]]:
 
 def answered(page: Returned, known: Errata) -> tuple[np.ndarray, np.ndarray]:
     """(the library side admits the status, it says something), (rows,) bool each."""
-    answers = library.answers_to(page.judgement, known)
+    answers = library.answers_to(page.judgement, {page.spec.api: known})
     right = np.zeros(len(page), dtype=bool)
     if answers is None:
         return right, right

@@ -137,8 +137,14 @@ def backtest(
         if calls:
             table = from_calls(spec.api, spec.kinds, [named.call for named in calls])
             judgement = judge(spec, table)
-            _one_page(report, calls, judgement, library.answers_to(judgement, errata.get(spec.api)))
+            _one_page(report, calls, judgement, library.answers_to(judgement, errata))
     return report
+
+
+def other_releases(named: Sequence[NamedCall], errata: Mapping[str, Errata]) -> list[str]:
+    """The releases that calls name, of which no errata speak."""
+    told = {named.extra["release"] for named in named if "release" in named.extra}
+    return sorted(map(str, told - {*library.releases(errata)}))
 
 
 def status_of(named: NamedCall) -> Code:

@@ -39,8 +39,10 @@ from opgen.model import (
     Truth,
     written,
 )
-from opgen.oracle import library
+from opgen.oracle.errata import Errata
+from opgen.oracle.erratafile import errata_of
 from opgen.oracle.judgement import judge
+from opgen.oracle.library import answers_to
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
 
@@ -59,12 +61,16 @@ class JudgedCall:
 
 
 def judge_given(
-    calls: str | Path | Iterable[Mapping[str, object]], *, edition: str = ""
+    calls: str | Path | Iterable[Mapping[str, object]],
+    *,
+    edition: str = "",
+    library: str | Path = "",
 ) -> list[JudgedCall]:
     """Judge calls by page and library, as ``opgen judge`` does.
 
     ``calls`` is the path of a call file, or dicts like its lines. ``edition`` is that of the pages,
-    by default the oldest that knows a product. Raises FileError, which lists every call that does
+    by default the oldest that knows a product. ``library`` is a release, or a folder of errata, by
+    default all that opgen ships. Raises FileError, which lists every call that does
     not have this form.
 
     >>> args = {"gradOutput": None, "self": None, "padding": [1, 1], "gradInput": None}
@@ -72,9 +78,9 @@ def judge_given(
     >>> [answer.page.bucket for answer in judge_given([{"id": "nulls", **call}])]
     ['stated']
     """
-    pages = catalog(edition)
+    pages, source = catalog(edition), errata_of(library)
     if isinstance(calls, str | Path):
-        return judge_calls(read_calls(calls, pages.kinds), pages)
+        return judge_calls(read_calls(calls, pages.kinds), pages, source)
     named, problems = [], []
     for number, call in enumerate(calls, 1):
         try:
@@ -83,11 +89,18 @@ def judge_given(
             problems.append(Problem("calls", number, "", str(fault)))
     if problems:
         raise FileError(problems)
-    return judge_calls(named, pages)
+    return judge_calls(named, pages, source)
 
 
-def judge_calls(calls: Sequence[NamedCall], pages: Catalog, rows: int = ROWS) -> list[JudgedCall]:
-    """An answer per call, in the order of ``calls``; at most ``rows`` calls become one table."""
+def judge_calls(
+    calls: Sequence[NamedCall],
+    pages: Catalog,
+    source: Mapping[str, Errata] | None = None,
+    rows: int = ROWS,
+) -> list[JudgedCall]:
+    """An answer per call, in the order of ``calls``; at most ``rows`` calls become one table.
+    ``source`` is api -> errata, by default those that opgen ships.
+    """
     by_page = by_key(
         (pages.by_page[named.call.api, named.call.product].name, i) for i, named in enumerate(calls)
     )
@@ -101,7 +114,7 @@ def judge_calls(calls: Sequence[NamedCall], pages: Catalog, rows: int = ROWS) ->
                 distinct = [calls[here[j]].call for j in first.tolist()]
                 judgement = judge(spec, from_calls(spec.api, spec.kinds, distinct))
                 page_side = list(judgement.expectations())
-                known = library.answers_to(judgement)
+                known = answers_to(judgement, source)
                 library_side = [None] * len(distinct) if known is None else [*known.answers()]
                 for i, j in zip(here, numbers.tolist(), strict=True):
                     answers[i] = JudgedCall(calls[i], page_side[j], library_side[j])

@@ -62,12 +62,17 @@ def loads(text: str, pages: Catalog, file: str = "<text>") -> Errata:
     return _ErrataReader(parse(text, file), pages).errata()
 
 
-def load_folder(folder: Path, pages: Catalog) -> dict[str, Errata]:
-    """Api -> errata, of every file of a folder; raises FileError with all problems of all files."""
+def load_folder(folder: Path, pages: Catalog, shown_as: str = "") -> dict[str, Errata]:
+    """Api -> errata, of every file of a folder; raises FileError with all problems of all files,
+    and where there is none. ``shown_as`` is what messages call the folder.
+    """
     known: dict[str, Errata] = {}
     problems: list[Problem] = []
-    for path in sorted(folder.glob("*.yaml")):
-        shown = f"specs/errata/{path.name}"
+    paths = sorted(folder.glob("*.yaml"))
+    if not paths:
+        raise FileError.of(str(folder), "", "holds no errata: no file OP.yaml")
+    for path in paths:
+        shown = f"{shown_as or folder}/{path.name}"
         with collecting(problems):
             errata = load(path, pages, shown)
             if errata.api in known:
@@ -82,7 +87,23 @@ def load_folder(folder: Path, pages: Catalog) -> dict[str, Errata]:
 @cache
 def errata() -> dict[str, Errata]:
     """The errata that opgen ships, by api."""
-    return load_folder(specs_folder() / "errata", catalog())
+    return load_folder(specs_folder() / "errata", catalog(), "specs/errata")
+
+
+def errata_of(library: str | Path = "") -> dict[str, Errata]:
+    """The second source by its name, by api: the folder of this name, or what opgen ships of this
+    release; all that opgen ships where no name is given. Raises FileError where there is neither.
+    """
+    if not str(library):
+        return errata()
+    if Path(library).is_dir():
+        return load_folder(Path(library), catalog())
+    known = {api: own for api, own in errata().items() if own.release == str(library)}
+    if not known:
+        releases = sorted({own.release for own in errata().values()})
+        text = f"no such folder or release{did_you_mean(str(library), releases)}"
+        raise FileError.of("`library`", str(library), f"{text}; known: {', '.join(releases)}")
+    return known
 
 
 class _ErrataReader:

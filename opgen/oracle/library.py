@@ -169,11 +169,13 @@ def _stray(judgement: Judgement) -> np.ndarray:
     return result
 
 
-def answers_to(judgement: Judgement, known: Errata | None = None) -> LibraryAnswers | None:
+def answers_to(
+    judgement: Judgement, source: Mapping[str, Errata] | None = None
+) -> LibraryAnswers | None:
     """What the library answers to every row of a judged table; ``None`` where nothing is known of
-    the operator.
+    the operator. ``source`` is api -> errata, by default those that opgen ships.
     """
-    known = known or errata().get(judgement.spec.api)
+    known = (errata() if source is None else source).get(judgement.spec.api)
     if known is None or judgement.spec.name not in known.pages:
         return None
     page = known.pages[judgement.spec.name]

@@ -7,13 +7,14 @@ opgen is written.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
 from opgen.calls.case_table import CaseTable
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Expectation, LibraryAnswer
+from opgen.oracle.errata import Errata
 from opgen.oracle.erratafile import errata
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch
@@ -64,9 +65,11 @@ def spec_digest(spec: Spec) -> str:
     return joint_digest((spec.digest, vocabulary().digest))
 
 
-def errata_digest(spec: Spec) -> str:
-    """Of an operator's errata; of nothing where it has none."""
-    known = errata().get(spec.api)
+def errata_digest(spec: Spec, source: Mapping[str, Errata] | None = None) -> str:
+    """Of an operator's errata, of those that opgen ships or of a ``source``; of nothing where it
+    has none.
+    """
+    known = (errata() if source is None else source).get(spec.api)
     return joint_digest((known.digest,) if known else ())
 
 

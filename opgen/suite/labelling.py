@@ -14,6 +14,7 @@ from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.layout import elements
 from opgen.model import LibraryAnswer
+from opgen.oracle.errata import Errata
 from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers, answers_to
 from opgen.suite.batch import Given
@@ -30,12 +31,13 @@ def label(
     cases: CaseTable,
     given: Given,
     limit: CaseLimit,
+    source: Mapping[str, Errata] | None = None,
 ) -> tuple[CaseTable, dict[str, str]]:
     """The cases that make the calls of a judged table, labelled; and id -> why a case has no data
     although its call is accepted. ``given``: id -> input -> values that no recipe draws; a call
-    beyond the ``limit`` has no data.
+    beyond the ``limit`` has no data. ``source``: api -> errata, by default the shipped ones.
     """
-    answers = answers_to(judged)
+    answers = answers_to(judged, source)
     data, without = _with_data(judged, answers, cases, limit)
     library: Categorical[LibraryAnswer | None] = (
         Categorical.constant(None, len(judged.table)) if answers is None else answers.answers()

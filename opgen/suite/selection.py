@@ -18,6 +18,8 @@ from opgen.files.yamlfile import did_you_mean
 from opgen.model import LONGEST_ID, TIERS, FileError, Problem, natural, unkept
 from opgen.numerics.arrays import Array
 from opgen.numerics.recipes import DEFAULT, RECIPES
+from opgen.oracle.errata import Errata
+from opgen.oracle.erratafile import errata_of
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
 from opgen.suite.given_data import read_dumps
@@ -45,6 +47,7 @@ class Request:
     seed_calls: str = ""
     recipe: str = ""
     edition: str = ""
+    library: str = ""
 
     @property
     def name(self) -> str:
@@ -78,6 +81,7 @@ class Request:
                 self.patterns,
                 [entry.call for entry, _ in self.given],
                 each,
+                source=self.errata,
             )
         text = "no case matches the request; opgen cases lists all cases"
         unmet = (
@@ -100,6 +104,7 @@ class Request:
         does not exist.
         """
         known_products(self.products)
+        _ = self.errata
         if self.files and self.seed_calls:
             raise FileError.of(
                 "`seed_calls`",
@@ -132,6 +137,11 @@ class Request:
             text = f"is a plan of one operator; leave out {others}"
             raise FileError.of(plan.file, plan.op, text)
         return [(spec, plans[spec.api]) for spec in known.specs if spec.api in plans], tier
+
+    @cached_property
+    def errata(self) -> dict[str, Errata]:
+        """Api -> errata: the library side of the cases."""
+        return errata_of(self.library)
 
     @cached_property
     def given(self) -> list[tuple[NamedCall, Mapping[str, Array]]]:
@@ -188,7 +198,8 @@ class Request:
             lambda call: known.by_page[call.api, call.product],
             lambda spec: shipped_plan(known.of(spec.api)),
         )
-        return call_suite(calls, page, plan, given=given, recipe=self.recipe or DEFAULT)
+        recipe = self.recipe or DEFAULT
+        return call_suite(calls, page, plan, given=given, recipe=recipe, source=self.errata)
 
     def _recipe(self) -> None:
         """FileError unless the recipe exists and is for calls."""

@@ -6,7 +6,7 @@ A case is a call with an id, expectations and a purpose.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, pairwise
 from types import MappingProxyType
@@ -24,6 +24,7 @@ from opgen.calls.stored_tensors import StoredTensors
 from opgen.calls.table import from_calls
 from opgen.model import CRASHES, Call, Kind
 from opgen.numerics.recipes import DEFAULT
+from opgen.oracle.errata import Errata
 from opgen.oracle.judgement import Judgement, judge
 from opgen.oracle.library import answers_to
 from opgen.spec.spec import Spec
@@ -48,6 +49,9 @@ _log = logging.getLogger(__name__)
 Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 """How some work is done for each of several things, in their order: ``map``, or something that has
 other processes help."""
+
+Source: TypeAlias = Mapping[str, Errata] | None
+"""Api -> errata; None for those that opgen ships."""
 
 _NOTHING: Given = MappingProxyType({})
 
@@ -114,12 +118,14 @@ def plan_suite(
     given: Sequence[Call] = (),
     each: Each = map,
     random_state: int = RANDOM_STATE,
+    source: Source = None,
 ) -> Suite:
     """The suite of a tier for some pages: enumerated calls, then handwritten ones; only
     ``products`` and ids that match.
 
     ``given`` calls exist already: what they cover is not made again. ``each`` does the work of
-    every page. ``random_state`` breaks ties between calls.
+    every page. ``random_state`` breaks ties between calls. ``source`` is api -> errata, by default
+    those that opgen ships.
     """
     asked = [
         (spec, plan)
@@ -129,7 +135,7 @@ def plan_suite(
     longest_first = sorted(asked, key=lambda page: -len(page[0].rules))
 
     def of_page(page: tuple[Spec, Plan]) -> Suite:
-        return _planned(*page, tier, products, patterns, given, random_state)
+        return _planned(*page, tier, products, patterns, given, random_state, source)
 
     made = each(of_page, longest_first)
     part = dict(zip([spec.name for spec, _ in longest_first], made, strict=True))
@@ -146,6 +152,7 @@ def _planned(
     patterns: Sequence[str],
     given: Sequence[Call],
     random_state: int,
+    source: Source,
 ) -> Suite:
     """The cases of one page that are asked for."""
     calls = with_handwritten(enumerate_calls(spec, plan, tier, given, random_state), plan, tier)
@@ -162,7 +169,7 @@ def _planned(
     if patterns:
         keep |= np.isin(cases.id, cases.nearest_valid.take(keep).values)
     if tier != CRASHES:
-        fatal = crashing(calls.judged)[cases.row]
+        fatal = crashing(calls.judged, source)[cases.row]
         keep, report.crashing = keep & ~fatal, int(fatal.sum())
         broken = calls.judged.broken[:, cases.row]
         report.fatal = tuple(
@@ -172,7 +179,8 @@ def _planned(
         )
     values = {ids[row]: arrays for row, arrays in calls.given.items()}
     limit = CaseLimit.of_tier(plan.tiers[tier])
-    suite = _labelled(plan, calls.judged, cases.take(np.flatnonzero(keep)), values, limit)
+    kept = cases.take(np.flatnonzero(keep))
+    suite = _labelled(plan, calls.judged, kept, values, limit, source)
     whole = [
         LeftOut(spec.name, key, tuple(compress(cases.id, asked & passed)))
         for key, passed in over.items()
@@ -206,10 +214,11 @@ def call_suite(
     limit: CaseLimit | None = None,
     given: Given = _NOTHING,
     recipe: str = DEFAULT,
+    source: Source = None,
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
     the arrays of its tensors, ``recipe`` draws the others. Calls beyond the ``limit``, by default
-    the memory that there is, have no data.
+    the memory that there is, have no data. ``source`` is that of :func:`plan_suite`.
     """
     limit = limit or CaseLimit.of_memory(available())
     number, first = factorize([id(named.call) for named in calls])
@@ -234,13 +243,13 @@ def call_suite(
             Categorical.constant("", count),
             Categorical.constant(recipe, count),
         )
-        parts.append(_labelled(of_operator, judge(spec, table), cases, given, limit))
+        parts.append(_labelled(of_operator, judge(spec, table), cases, given, limit, source))
     return _joined(asked, parts, places)
 
 
-def crashing(judged: Judgement) -> np.ndarray:
+def crashing(judged: Judgement, source: Source = None) -> np.ndarray:
     """(rows,) bool: where the published library is known to end the host process."""
-    answers = answers_to(judged)
+    answers = answers_to(judged, source)
     return np.zeros(len(judged.table), dtype=bool) if answers is None else answers.crashing
 
 
@@ -250,12 +259,13 @@ def _labelled(
     cases: CaseTable,
     given: Given,
     limit: CaseLimit,
+    source: Source = None,
 ) -> Suite:
     """The suite of cases that make calls of one judged table."""
     used, row = np.unique(cases.row, return_inverse=True)
     judged = judged.take(used)
     cases = replace(cases, calls=(judged.table,), row=row)
-    labelled, without_data = label(plan, judged, cases, given, limit)
+    labelled, without_data = label(plan, judged, cases, given, limit, source)
     too_large = tuple(name for name, why in without_data.items() if why == limit.why)
     rows = np.flatnonzero(labelled.phase == 2)
     with_data, of = np.unique(row[rows], return_inverse=True)

@@ -523,7 +523,7 @@ def test_a_coarser_dtype_that_inputs_and_output_have_already_excuses_no_rounding
                 bundle,
                 tmp_path,
                 lambda case, outputs, found=found: {**outputs, **found},
-                {"errata": {own.api: own}},
+                {"library": {own.api: own}},
             )
             assert report["own"].verdict == verdict
 
@@ -644,7 +644,7 @@ def test_an_output_that_a_library_does_not_compute_is_a_known_deviation_and_anot
             bundle,
             tmp_path,
             only("pad-FLOAT", lambda o, v=value: {"gradInput": v}),
-            {"errata": {own.api: own}},
+            {"library": {own.api: own}},
         )["pad-FLOAT"]
         for name, value in outputs.items()
     }
@@ -673,7 +673,7 @@ def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path):
             **{name: values * 0 for name, values in outputs.items() if name != "gradInput"},
         }
 
-    options = {"errata": {own.api: own}}
+    options = {"library": {own.api: own}}
     report = judged(bundle, tmp_path, only("conv-groups", spoil), options)
     assert report["conv-groups"].verdict == "known deviation", report["conv-groups"].detail
     assert report["conv-groups"].metrics["causes"] == ["input_untouched", "others_zero"]
