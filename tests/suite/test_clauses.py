@@ -14,7 +14,7 @@ from opgen.quality.coverage import coverage, of_cases
 from opgen.spec.spec import Spec
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.reasons import accompanied, unreachable
-from tests.support.suites import PAGES, page, plan, suite, without_clause, without_rule
+from tests.support.suites import PAGES, SUITES, page, plan, suite, without_clause, without_rule
 
 FORBIDDEN = ("stated", "unstated", "unsupported_product")
 
@@ -140,8 +140,7 @@ def test_a_suite_made_without_a_rule_lacks_its_cases() -> None:
     assert any("breaks pad_height" in case.intent for case in suite(spec.name, "smoke").cases)
 
 
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("tier", ["smoke", "standard"])
+@pytest.mark.parametrize(("name", "tier"), SUITES)
 def test_every_clause_has_a_call_that_admits_its_code_alone_or_a_proof_that_none_can(
     name: str, tier: str
 ) -> None:

@@ -31,7 +31,7 @@ from opgen.suite.planning.plan import load_plan
 from opgen.suite.planning.plan_form import Tier
 from opgen.suite.selection import Request, remarks
 from opgen.suite.suite import Suite, plan_suite
-from tests.support.suites import PAGES, of_calls, page, plan, suite
+from tests.support.suites import EVERY, PAGES, of_calls, page, plan, suite
 
 
 def with_tier(op: str, **changes):
@@ -423,7 +423,7 @@ FULL = tuple(
 )
 
 
-@pytest.mark.parametrize(("tier", "names"), [("smoke", PAGES), ("standard", PAGES), ("full", FULL)])
+@pytest.mark.parametrize(("tier", "names"), [("smoke", EVERY), ("standard", PAGES), ("full", FULL)])
 def test_every_value_of_a_shipped_plan_stands_in_a_call_of_some_page(
     tier: str, names: tuple[str, ...]
 ) -> None:

@@ -27,7 +27,7 @@ from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.facts import facts_of
 from opgen.suite.naming import DIGITS, LONGEST, case_ids, product_in
 from opgen.suite.words import CallWords, labels_of
-from tests.support.suites import PAGES, page, plan, suite
+from tests.support.suites import EVERY, PAGES, page, plan, suite
 
 SLOW = {"convolution_backward.ascend910b", "convolution_backward.atlas"}
 FULL = [
@@ -221,14 +221,14 @@ def test_calls_whose_digests_begin_alike_stay_apart() -> None:
     assert any(re.search(r"\.[0-9a-f]{16}$", one) for one in ids_of(*calls, digits=1))
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", EVERY)
 def test_labels_differ_and_do_not_go_on_in_values(name: str) -> None:
     labels = labels_of(page(name))
     assert len(set(labels.values())) == len(labels)
     assert all(re.fullmatch("[a-z0-9_]*[a-lnowp-z_]|[a-z_]*[^mx0-9]", x) for x in labels.values())
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", EVERY)
 def test_facts_stand_behind_those_that_tell_them(name: str) -> None:
     spec, known = page(name), set()
     tensors = {p.name for p in spec.parameters.values() if p.is_tensor}

@@ -18,7 +18,7 @@ from opgen.model import TensorDesc
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.suite.suite import plan_suite
-from tests.support.suites import PAGES, page, plan, suite
+from tests.support.suites import PAGES, SUITES, page, plan, suite
 
 SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks along, and why
     "avg_pool2d_backward": {
@@ -193,8 +193,7 @@ DIMS = ("input_dims", "input_depth_empty")
 they speak of such extents, or their company does."""
 
 
-@pytest.mark.parametrize("tier", ["smoke", "standard"])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("name", "tier"), SUITES)
 def test_a_null_pointer_or_an_extent_below_zero_is_no_company(name: str, tier: str) -> None:
     """A device that checks these first, and not the rule that the call is for, would pass."""
     spec, made = page(name), suite(name, tier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,7 +14,36 @@ from opgen.spec.spec import Spec
 from opgen.suite.planning.plan import Plan, plan_for
 from opgen.suite.suite import Suite, call_suite, plan_suite
 
-PAGES = tuple(spec.name for spec in catalog().specs)
+OF_EACH_KIND = {
+    "avg_pool2d_backward",  # windows, modes
+    "batch_norm_backward",  # formats, optional tensors
+    "convolution_backward",  # groups, arrays that may have one value
+    "embedding_dense_backward",  # an index, unsigned numbers
+    "gelu_backward_v2",  # a string
+    "grid_sampler2d_backward",  # geometry in the data
+    "group_norm_backward",  # products of extents
+    "layer_norm_backward",  # the end of a shape
+    "log_softmax_backward",  # an axis
+    "max_pool2d_with_indices_backward",  # indices of a forward
+    "nll_loss_backward",  # targets, an ignored value
+    "reflection_pad2d_backward",  # limits between extents
+    "silu_backward",  # shapes that are broadcast
+    "threshold_backward",  # a scalar with a dtype
+    "upsample_bilinear2d_backward_v2",  # real numbers
+}
+"""Operators whose pages say together what pages of the vendor say."""
+EVERY = tuple(spec.name for spec in catalog().specs)
+PAGES = tuple(
+    spec.name
+    for spec in catalog().specs
+    if spec.op in OF_EACH_KIND or os.environ.get("OPGEN_SLOW") == "1"
+)
+"""The pages whose standard suites are looked at closely; with ``OPGEN_SLOW=1`` all."""
+SUITES = (
+    *((name, "smoke") for name in EVERY),
+    *((name, "standard") for name in PAGES),
+)
+"""Every page with its smoke suite, and those pages with their standard suites."""
 
 
 def page(name: str) -> Spec:
