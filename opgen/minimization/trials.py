@@ -51,7 +51,7 @@ class Trials:
         suite = call_suite(
             calls,
             lambda call: known.by_page[call.api, call.product],
-            lambda spec: shipped_plan(known.of(spec.api)),
+            lambda spec: shipped_plan(spec.api, self.edition),
             given=own,
             recipe=recipe,
         )

@@ -196,7 +196,7 @@ class Request:
         calls = [entry for entry, _ in self.given]
         page, plan = (
             lambda call: known.by_page[call.api, call.product],
-            lambda spec: shipped_plan(known.of(spec.api)),
+            lambda spec: shipped_plan(spec.api, self.edition),
         )
         recipe = self.recipe or DEFAULT
         return call_suite(calls, page, plan, given=given, recipe=recipe, source=self.errata)
@@ -229,7 +229,7 @@ def plans_of(text: str, apis: Iterable[str], edition: str = "") -> tuple[dict[st
     """
     known = catalog(edition)
     if text in TIERS:
-        plans = {api: shipped_plan(known.of(api)) for api in apis}
+        plans = {api: shipped_plan(api, edition) for api in apis}
         return {api: plan for api, plan in plans.items() if text in plan.tiers}, text
     path, _, tier = text.partition("::")
     if not Path(path).exists():

@@ -326,6 +326,8 @@ def figures(kind: str, reader: str, count: int, folder: Path) -> Figures:
             dead = f"{kind} of {reader}, a seed of {seeds}: ended by signal {process.exitcode}"
             total += Figures(0, 0, 0.0, 0, (dead,))
         process.join()
+        so_far = f"{total.refused + total.read:,} of {count:,}, {len(total.faults)} faults"
+        print(f"\r{kind} of {reader}: {so_far}", end="", file=sys.stderr, flush=True)
     return total
 
 

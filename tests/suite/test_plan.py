@@ -13,7 +13,7 @@ from opgen.quality.mutants import find
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import load_plan, plan_for
-from opgen.suite.planning.plan_check import check_plan, checked_plan, shipped_plan
+from opgen.suite.planning.plan_check import check_plan, checked_plan, fitting_plan, shipped_plan
 from opgen.suite.selection import Request
 from tests.support import copies
 
@@ -531,6 +531,11 @@ def test_every_shipped_plan_fits(op: str) -> None:
     check_plan(plan_for(op), [spec for spec in catalog().specs if spec.op == op])
 
 
+def test_a_shipped_plan_is_read_once() -> None:
+    one, other = "aclnnReflectionPad1dBackward", "aclnnReflectionPad2dBackward"
+    assert shipped_plan(one) is shipped_plan(one) is not shipped_plan(other)
+
+
 WRONG = [
     (
         "sets: [padLeft, padRight]",
@@ -562,7 +567,7 @@ def test_a_shipped_plan_that_does_not_fit_is_refused_wherever_it_is_used(
     copy = copies.checkout(tmp_path)
     pad = copy / "cases" / "reflection_pad2d_backward.yaml"
     pad.write_text(GOOD, encoding="utf-8")
-    assert shipped_plan([spec()], pad.parent).op == "aclnnReflectionPad2dBackward"
+    assert fitting_plan([spec()], pad.parent).op == "aclnnReflectionPad2dBackward"
     pad.write_text(GOOD.replace(old, new), encoding="utf-8")
     calls = tmp_path / "calls.jsonl"
     calls.write_text(CALL, encoding="utf-8")

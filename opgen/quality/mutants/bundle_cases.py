@@ -17,7 +17,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.comparison.calls_by_page import calls_by_page
 from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.mutants.mutant import DeviceBatch
-from opgen.spec.catalog import catalog, edition_of
+from opgen.spec.catalog import edition_of
 from opgen.spec.compute_dtype import modes_of
 from opgen.spec.spec import Spec
 from opgen.suite.budget import NO_LIMIT
@@ -98,7 +98,7 @@ def device_batches(
     ids = [cases.ids[row] for row in rows.tolist()]
     calls = dict(zip(ids, cases.table.take(rows).calls(), strict=True))
     named = [NamedCall(id, call, {}) for id, call in calls.items()]
-    plan = shipped_plan(catalog(edition_of(bundle.header)).of(cases.spec.api))
+    plan = shipped_plan(cases.spec.api, edition_of(bundle.header))
     suite = call_suite(named, lambda call: cases.spec, lambda spec: plan, limit=NO_LIMIT)
     for batch in suite.batches:
         if batch.wanted:

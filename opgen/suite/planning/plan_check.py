@@ -7,13 +7,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from functools import cache
 from math import prod
 from pathlib import Path
 
 from opgen.calls.call_json import CallFault, make_call
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import TIERS, Call, FileError, TensorDesc
-from opgen.spec.catalog import Catalog
+from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.language.parse import reference
 from opgen.spec.language.term import TermError
 from opgen.spec.spec import Spec
@@ -61,9 +62,17 @@ def checked_plan(path: Path, book: Catalog, shown: str | None = None) -> Plan:
     return plan
 
 
-def shipped_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
-    """The plan that opgen ships for the operator of some pages, all of its pages; raises FileError
-    where it does not fit them.
+@cache
+def shipped_plan(api: str, edition: str = "") -> Plan:
+    """The plan that opgen ships for an operator, by the pages of an edition; raises FileError where
+    it does not fit them. It is read once in a process, as the pages are.
+    """
+    return fitting_plan(catalog(edition).of(api))
+
+
+def fitting_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
+    """The plan in a folder, opgen's own if none is given, for the operator of some pages, all of
+    its pages; raises FileError where it does not fit them.
     """
     api, op = pages[0].api, pages[0].op
     plan = plan_for(op, folder, pages)
