@@ -66,8 +66,8 @@ COMMANDS = {
     ),
     "results": ("inspect {}", "diff bundle.h5 {}", "merge {} -o merged.h5 --force"),
     "journal": (
-        "run bundle.h5 --backend mutant:nothing -o {} --resume",
-        "run bundle.h5 --backend mutant:nothing -o {} --force",
+        "run few.h5 --backend mutant:nothing -o {} --resume",
+        "run few.h5 --backend mutant:nothing -o {} --force",
     ),
 }
 WORDS = (None, True, "", "x", "\x1b[2J", [], {}, [0], [[0]], {"a": 1})
@@ -335,8 +335,10 @@ def samples(folder: Path) -> None:
     """A good file of each kind, and the journal of a run that did not end."""
     with opgen.open(device_sample.write(folder / "bundle.h5", device_sample.CALLS)) as bundle:
         device_sample.answer(bundle, folder / "results.h5")
+    few = dict(list(device_sample.CALLS.items())[::4])
+    with opgen.open(device_sample.write(folder / "few.h5", few)) as bundle:
         results = opgen.Results.create(folder / "left.h5", bundle, header={"backend": "mutant"})
-        for case in list(bundle)[:6]:
+        for case in list(bundle)[:5]:
             results.add(case.id, 0 if case.golden else 161002, device_sample.right(case), error="e")
         results.leave()
 
