@@ -121,6 +121,15 @@ def test_every_page_has_its_row_in_the_list_of_operators() -> None:
     assert len(printed) >= 2 and printed == [row for row in told if row.split("`")[1] in apis]
 
 
+def test_what_the_pages_say_of_rules_adds_up_to_all_rules() -> None:
+    printed = CliRunner().invoke(main, ["ops", "--markdown", "silu_backward"]).stdout
+    text = (FOLDER / "spec" / "OPERATORS.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in (text + printed).splitlines() if line.startswith("| `")]
+    for row in rows:
+        rules, *said = map(int, row[3:8])
+        assert rules == sum(said), row
+
+
 def test_the_list_of_deviations_is_what_the_command_prints() -> None:
     text = (FOLDER / "oracle" / "DEVIATIONS.md").read_text(encoding="utf-8")
     printed = CliRunner().invoke(main, ["ops", "--deviations"]).stdout

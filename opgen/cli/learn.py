@@ -1,4 +1,4 @@
-"""``opgen learn FILE``: learn from statuses where a library differs from its pages."""
+"""``opgen learn FILE``: find out from statuses where a library differs from its pages."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def command(
     everything: bool,
     force: bool,
 ) -> None:
-    """Learn from statuses where a library differs from its pages.
+    """Find out from statuses where a library differs from its pages.
 
     Each line of FILE is a call in JSON with the key status, null if the host died. Calls that break
     one rule alone decide what becomes of the rule: confirmed, not enforced, another code, crash,

@@ -11,6 +11,7 @@ import click
 from opgen.cli import options
 
 if TYPE_CHECKING:
+    from opgen.spec.rules import Rule
     from opgen.spec.spec import Spec
 
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--deviations",
     is_flag=True,
-    help="Print what the published library does beside the pages, as tables for a manual.",
+    help="Print where the published library differs from the pages, as tables for a manual.",
 )
 def command(
     operators: tuple[str, ...], edition: str, as_json: bool, markdown: bool, deviations: bool
@@ -107,13 +108,13 @@ def _plain(spec: Spec, listed: dict[str, dict[str, tuple[str, ...]]]) -> dict[st
 PAGE_SAYS = "stated", "unstated", "disputed", "assumed"
 """What a page may say of a rule, in the order of the table."""
 TIERS = "smoke", "standard"
-"""The plans whose cases the table counts."""
+"""The tiers whose cases the table counts."""
 HEADS = "operator", "page", "products", "rules", *PAGE_SAYS, *TIERS, "torch", "library"
 
 
 def _markdown(specs: Sequence[Spec]) -> Iterator[str]:
-    """A row per page: its products, rules by what the page says of them, cases by plan, whether
-    torch has the operator, and whether opgen knows what the library answers beside the page.
+    """A row per page: its products, rules by what the page says of them, cases by tier, whether
+    torch has the operator, and whether opgen knows where the library differs from the page.
     """
     from opgen.minimization.torch_program import CALLS
     from opgen.oracle.erratafile import errata
@@ -123,19 +124,28 @@ def _markdown(specs: Sequence[Spec]) -> Iterator[str]:
     yield f"| {' | '.join(HEADS)} |"
     yield f"|{'---|' * 3}{'---:|' * (len(HEADS) - 5)}{'---|' * 2}"
     for spec in specs:
-        buckets = Counter[str](rule.bucket for rule in spec.rules)
+        said = Counter(map(_said, spec.rules))
         cases = [len(plan_suite([(spec, plan_for(spec.op))], tier).cases) for tier in TIERS]
         known = "yes" if spec.api in errata() else "no"
         yield (
             f"| `{spec.api}` | {f'`{spec.page.file}`' if spec.page else 'none'} |"
             f" {', '.join(sorted({*spec.products} & {*spec.judges}))} | {len(spec.rules)} |"
-            f" {' | '.join(str(buckets[bucket]) for bucket in PAGE_SAYS)} |"
+            f" {' | '.join(str(said[what]) for what in PAGE_SAYS)} |"
             f" {' | '.join(map(str, cases))} | {'yes' if spec.api in CALLS else 'no'} | {known} |"
         )
 
 
+def _said(rule: Rule) -> str:
+    """What the page says of a rule. The rule of the product has a bucket of its own, so its code
+    decides.
+    """
+    if rule.bucket in PAGE_SAYS:
+        return rule.bucket
+    return "unstated" if rule.code is None else "stated"
+
+
 def _deviations(specs: Sequence[Spec]) -> Iterator[str]:
-    """A table per page: what the library does beside it."""
+    """A table per page: where the library differs from it."""
     from opgen.oracle.beside import beside
     from opgen.oracle.erratafile import errata
 
