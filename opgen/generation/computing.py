@@ -15,7 +15,7 @@ from opgen.generation import kernels
 from opgen.generation.inputs import SMALL, Arrays, Inputs, fill
 from opgen.generation.kernels import Parts
 from opgen.generation.sampling import Sampled, bound_of_sums, places
-from opgen.numerics.arrays import Array, joined, turned
+from opgen.numerics.arrays import Array, joined, one_nan, reals, turned
 from opgen.numerics.bounds import Limits, Sums, bounded, certain_overflows
 from opgen.numerics.chain import chain_of
 from opgen.numerics.exact import golden_exact, magnitude_exact
@@ -265,7 +265,7 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
     sums = Sums(golden, magnitude, None if share[0] is None else share)
     goldens = np.empty(sum(sizes), dtype=DTYPES[DTYPES[dtype].golden].numpy)
     limits = np.empty(len(goldens), dtype=np.complex64 if sums.complex else np.float32)
-    kept, bounds, finite = _reals(goldens), _reals(limits), True
+    kept, bounds, finite = reals(goldens), reals(limits), True
     for place, values, limit in bounded(chain, sums, Limits.of(sizes, depth, quantum, gain)):
         kept[place], bounds[place] = values + 0.0, limit  # never -0
         finite = finite and bool(np.isfinite(values).all())
@@ -282,6 +282,7 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
             joined(magnitude)
         )  # what a NaN comes into is NaN, however computed
         limits[lost & np.repeat(free, sizes)] = np.inf
+        one_nan(kept)
     begin = 0
     for to, name, array, size in zip(arrays, names, golden, sizes, strict=True):
         shape, cut = array.shape, slice(begin, begin := begin + size)
@@ -289,8 +290,3 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
             goldens[cut].reshape(shape),
             limits[cut].reshape(shape),
         )
-
-
-def _reals(array: Array) -> Array:
-    """The real numbers of an array, which for complex ones are two each."""
-    return array.view(array.real.dtype)

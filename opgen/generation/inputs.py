@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from opgen.generation.kernels import Parts, blamed, check
 from opgen.generation.storage import given, through
 from opgen.model import TensorDesc
-from opgen.numerics.arrays import Array
+from opgen.numerics.arrays import Array, one_nan, reals
 from opgen.numerics.fill import draw, draw_alike, keys
 from opgen.numerics.formats import DTYPES, FORMATS, format_of
 from opgen.numerics.input_tensor import InputTensor, Role
@@ -184,6 +184,7 @@ def _save(inputs: Inputs) -> None:
         )
         inputs.on_grid = inputs.on_grid and whole
         flat = stored(saved[name].reshape(-1), desc.dtype).astype(DTYPES[desc.dtype].wide)
+        one_nan(reals(flat))
         _keep([(inputs, name, desc, len(batch.ids), prod(desc.shape))], flat)
 
 

@@ -117,10 +117,11 @@ def cubic(extent: int, number: int, scale: float, align: bool) -> WeighedAxis:
     beyond = np.select([part < near, part > 1 - near], [-2, 3], 2)
     taps = np.stack((*np.broadcast_arrays(-1, 0, 1, 2, part)[:4], beyond))
     far = np.abs(taps - part)
+    cube = far * far * far  # a power has other bits on other processors
     terms = np.where(
         far <= 1,
-        [1.25 * far**3, -2.25 * far**2, np.ones_like(far), np.zeros_like(far)],
-        [-0.75 * far**3, 3.75 * far**2, -6 * far, 3 * np.ones_like(far)],
+        [1.25 * cube, -2.25 * far**2, np.ones_like(far), np.zeros_like(far)],
+        [-0.75 * cube, 3.75 * far**2, -6 * far, 3 * np.ones_like(far)],
     )
     weights = np.where(far < 2, terms.sum(axis=0), 0.0)
     weights[4] = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opgen.golden._upsampling import cubic, probe, upsampled
 from opgen.golden._weighed import derived
 
-VERSION = 1
+VERSION = 2
 weighed = upsampled("HW", cubic)
 golden, magnitude, depth, FORWARD = derived(weighed, output="gradInput")
 PROBES = [

@@ -29,6 +29,19 @@ def by_parts(function: Callable[..., Array], *values: Array) -> Array:
     return whole
 
 
+def reals(array: Array) -> Array:
+    """The real numbers of an array, which for complex ones are two each: a view."""
+    return array.view(array.real.dtype)
+
+
+def one_nan(values: Array) -> None:
+    """Make every NaN of real numbers the same: which of its bits a sum or a product sets differs
+    between processors.
+    """
+    if values.dtype.kind == "f":
+        np.copyto(values, np.nan, where=np.isnan(values))
+
+
 def turned(array: Array, axes: Sequence[int] | None) -> Array:
     """(B, ...) with the axes behind the first in another order; as it is without ``axes``.
 

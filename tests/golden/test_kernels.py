@@ -29,7 +29,7 @@ from tests.golden import test_convolution_backward as conv
 from tests.golden import test_group_norm_backward as norm
 from tests.golden import test_reflection_pad2d_backward as reflection
 from tests.support import suites
-from tests.support.blas import working
+from tests.support.processors import working
 
 OPERATORS = sorted(catalog().operators)
 every = pytest.mark.parametrize("op", OPERATORS)
@@ -344,7 +344,7 @@ def test_one_call_gives_golden_and_magnitude_bit_for_bit(op: str) -> None:
             )
 
 
-def test_bits_depend_on_no_blas_kernel_and_no_thread_count(tmp_path: Path) -> None:
+def test_bits_depend_on_no_processor_and_no_thread_count(tmp_path: Path) -> None:
     """Convolutions of data on a grid; poolings and group norms of any data; and the smoke suites of
     all operators.
     """

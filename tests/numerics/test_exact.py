@@ -23,7 +23,7 @@ from opgen.numerics.fill import draw, keys
 from opgen.numerics.input_tensor import InputTensor
 from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import rounded
-from tests.support.blas import environments, working
+from tests.support.processors import environments, working
 
 WANTED = ["gradInput", "gradWeight", "gradBias"]
 DEPTH = 300

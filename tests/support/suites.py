@@ -61,6 +61,12 @@ def suite(name: str, tier: str = "standard") -> Suite:
     return plan_suite([(page(name), plan(page(name).op))], tier)
 
 
+@cache
+def together(names: tuple[str, ...], tier: str) -> Suite:
+    """One suite of several pages."""
+    return plan_suite([(page(name), plan(page(name).op)) for name in names], tier)
+
+
 def of_calls(calls: Sequence[NamedCall], **more: Any) -> Suite:
     """The suite of calls that the shipped pages judge and the shipped plans fill."""
     return call_suite(

@@ -1,5 +1,6 @@
-"""The kernels of OpenBLAS that this machine can run; one that it cannot run ends the process that
-asks for it, and so do some that it could run in some releases of OpenBLAS.
+"""The processors that this machine can stand for: some of its vector instructions are hidden from
+numpy, and each kernel of OpenBLAS that it can run is used. A kernel that it cannot run ends the
+process that asks for it, and so do some that it could run in some releases of OpenBLAS.
 """
 
 from __future__ import annotations
@@ -11,19 +12,38 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from numpy._core import _multiarray_umath as built
+
 _NEEDS = {"NEHALEM": "sse4_2", "SANDYBRIDGE": "avx", "HASWELL": "avx2", "SKYLAKEX": "avx512vl"}
 _PRODUCT = "import numpy as np; np.ones((300, 400)) @ np.ones((400, 200))"
 _CPUINFO = Path("/proc/cpuinfo")
 
 
+def levels() -> list[str]:
+    """What to hide from numpy, from everything that it can do without down to nothing; the newest
+    instructions go first.
+    """
+    there = [name for name in built.__cpu_dispatch__ if built.__cpu_features__[name]]
+    return [" ".join(there[start:]) for start in range(len(there) + 1)]
+
+
 def environments() -> list[dict[str, str]]:
-    """What makes a process use each kernel with one thread, and the last one with two; of other
-    processors no name is known.
+    """Each kernel with one thread, the weakest with every vector instruction hidden and the
+    strongest with none, and the last kernel with two threads; of other processors no name is known.
     """
     flags = set(_CPUINFO.read_text(encoding="utf-8").split()) if _CPUINFO.exists() else set()
     names = [name for name, flag in _NEEDS.items() if flag in flags] or [""]
     ways = [*((name, "1") for name in names), (names[-1], "2")]
-    return [{"OPENBLAS_CORETYPE": name, "OPENBLAS_NUM_THREADS": threads} for name, threads in ways]
+    hidden = levels()
+    last = len(ways) - 1
+    return [
+        {
+            "OPENBLAS_CORETYPE": name,
+            "OPENBLAS_NUM_THREADS": threads,
+            "NPY_DISABLE_CPU_FEATURES": hidden[round(i * (len(hidden) - 1) / last)],
+        }
+        for i, (name, threads) in enumerate(ways)
+    ]
 
 
 def working() -> list[dict[str, str]]:
