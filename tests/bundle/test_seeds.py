@@ -1,12 +1,9 @@
-"""Inputs that a bundle does not hold are drawn again to the same bits: in Python, in C, and where a
-bundle was joined or continued.
+"""Inputs that a bundle does not hold are drawn again to the same bits, also where a bundle was
+joined or continued.
 """
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +18,10 @@ from opgen.bundle.read.verify import verify
 from opgen.generation import engine
 from opgen.generation.header import header
 from opgen.generation.merging import merge
-from opgen.numerics.fill import drawn_again
 from opgen.suite.selection import Request
 
 pytestmark = pytest.mark.usefixtures("enumerated_once")
 OPERATORS = ["avg_pool2d_backward", "group_norm_backward", "sigmoid_backward"]
-MANUAL = Path(opgen.__file__).parent / "bundle" / "FORMAT.md"
 
 
 def generate(path: Path, **options: object) -> Path:
@@ -148,40 +143,3 @@ def test_a_device_is_run_and_judged_as_with_stored_inputs(
 def test_another_word_is_refused(tmp_path: Path) -> None:
     with pytest.raises(opgen.FileError, match="`inputs`: none: expects one of stored, seeded"):
         generate(tmp_path / "a.h5", inputs="none")
-
-
-PROGRAM = """
-#include <stdio.h>
-#include <stdlib.h>
-int main(int argc, char **argv) {
-    for (int i = 1; i + 3 < argc; i += 4)
-        for (int k = 0; k < 999; k++)
-            printf("%.17g\\n", drawn(strtoull(argv[i], 0, 10), k, atoll(argv[i + 1]),
-                                    atoll(argv[i + 2]), atoi(argv[i + 3])));
-    return 0;
-}
-"""
-
-
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_the_function_of_the_manual_draws_the_same(tmp_path: Path) -> None:
-    blocks = re.findall(r"```c\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
-    (code,) = [block for block in blocks if "double drawn(" in block]
-    (tmp_path / "draw.c").write_text(code + PROGRAM, encoding="utf-8")
-    subprocess.run(
-        ["cc", "-Wall", "-Werror", "-o", "draw", "draw.c", "-lm"], check=True, cwd=tmp_path
-    )
-    seeds = [
-        (2**64 - 5, -8, 8, -3),
-        (1, 0, 7, 0),
-        (7, -7, 0, 4),
-        (99, 3, 3, 1),
-        (12345678901234567890, -(2**31) + 1, 2**31, -40),
-    ]
-    words = [str(number) for seed in seeds for number in seed]
-    shown = subprocess.run(
-        [tmp_path / "draw", *words], check=True, capture_output=True, text=True
-    ).stdout
-    values = np.array(shown.split(), dtype=np.float64)
-    wanted = [drawn_again(start, tuple(steps), 999, "DOUBLE") for start, *steps in seeds]
-    assert np.array_equal(values, np.concatenate(wanted)) and len({*values.tolist()}) > 900
