@@ -18,8 +18,9 @@ from opgen.numerics.recipes import RECIPES
 from opgen.oracle import callfiles
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
+from opgen.spec.parameter_form import ParameterForm
 from opgen.spec.parameter_keys import KEYS
-from opgen.spec.spec_form import WITHOUT_CODE, ParameterForm, SpecForm
+from opgen.spec.spec_form import WITHOUT_CODE, SpecForm
 from opgen.suite.planning.overlay import SHARED
 from opgen.suite.planning.plan_form import (
     GROUP_KEYS,

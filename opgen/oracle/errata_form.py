@@ -11,7 +11,7 @@ from opgen.files.forms import Form, one_or_more, table, text, whole, word
 from opgen.files.records import key, record
 from opgen.model import CRASH, Code
 from opgen.oracle.errata import WRITTEN, Basis
-from opgen.spec.spec_form import NUMBER, ROUNDING, SENTENCE, TERM, Words
+from opgen.spec.form_values import NUMBER, ROUNDING, SENTENCE, TERM, Words
 
 BASES: tuple[Basis, ...] = ("read", "inferred", "observed")
 OTHERWISE = ("page",)

@@ -38,12 +38,12 @@ from opgen.oracle.errata_form import (
     ToleranceForm,
 )
 from opgen.spec.catalog import Catalog, catalog
+from opgen.spec.form_values import Words
 from opgen.spec.language.parse import compiled, condition, relation
 from opgen.spec.language.parse import term as parsed
 from opgen.spec.language.term import Scope, Term
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Spec, SpecScope
-from opgen.spec.spec_form import Words
 
 Common: TypeAlias = tuple[str, Words, Basis, str, Term | None]
 """What all errata have."""

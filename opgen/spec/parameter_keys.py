@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from opgen.calls.kinds import KINDS, member
-from opgen.spec.spec_form import Limits, ParameterForm, Words
+from opgen.spec.form_values import Limits, Words
+from opgen.spec.parameter_form import ParameterForm
 
 Pair: TypeAlias = tuple[str | None, str]
 """(condition or ``None``, comparison), as text."""

@@ -9,12 +9,13 @@ from typing import TypeAlias, TypeVar
 
 from opgen.calls.kinds import KINDS, member
 from opgen.files.yamlfile import Document, did_you_mean
+from opgen.spec.form_values import Lines
 from opgen.spec.language import parse
 from opgen.spec.language.parse import compiled
+from opgen.spec.parameter_form import ParameterForm, keys_of
 from opgen.spec.parameter_keys import KEYS
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Parameter, SpecScope
-from opgen.spec.spec_form import Lines, ParameterForm, keys_of
 
 Axes: TypeAlias = tuple[str | int, ...]
 T = TypeVar("T")

@@ -11,6 +11,7 @@ from typing import cast
 
 from opgen.files.yamlfile import Document, Location, did_you_mean
 from opgen.model import Bucket
+from opgen.spec.form_values import Lines
 from opgen.spec.language import parse
 from opgen.spec.language.parse import compiled
 from opgen.spec.language.term import Scope
@@ -18,7 +19,7 @@ from opgen.spec.parameter_keys import Pair, of_list, relations
 from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Parameter
-from opgen.spec.spec_form import RULES, WITHOUT_CODE, Lines, Places, SpecForm
+from opgen.spec.spec_form import RULES, WITHOUT_CODE, Places, SpecForm
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 Every mutant is read by ``verify`` and by one of the commands that read such a file. None may end in
 a traceback, take 10 seconds of a core, or more than 1 GB of memory. The figures of each kind of
 mutant are printed; the exit code is 1 where one is beyond its limit. Kinds may be named, as they
-are printed: ``python -m tests.bundle.fuzz 10000 journals "bytes of results"``.
+are printed: ``python -m tests.bundle.fuzz 10000 journals "bytes of results"``. ``5000:10000`` are
+the mutants that are left where 5,000 were seen.
 
 ``tables`` have other cells, types, columns and shapes, or are gone, or there are more of them;
 ``bytes`` are changed anywhere around the data, HDF5's own included; ``journals`` are those from
@@ -308,12 +309,12 @@ def some(kind: str, reader: str, seeds: range, folder: Path, pipe: Connection) -
     pipe.send(Figures(counts[True], counts[False], slowest, memory, tuple(faults)))
 
 
-def figures(kind: str, reader: str, count: int, folder: Path) -> Figures:
-    """Of so many mutants, some processes one after the other."""
+def figures(kind: str, reader: str, mutants: range, folder: Path) -> Figures:
+    """Of the mutants of these seeds, some processes one after the other."""
     total = Figures(0, 0, 0.0, 0, ())
-    for first in range(0, count, AT_A_TIME):
+    for first in range(mutants.start, mutants.stop, AT_A_TIME):
         here, there = get_context("fork").Pipe(duplex=False)
-        seeds = range(first, min(count, first + AT_A_TIME))
+        seeds = range(first, min(mutants.stop, first + AT_A_TIME))
         process = get_context("fork").Process(
             target=some, args=(kind, reader, seeds, folder, there)
         )
@@ -326,7 +327,7 @@ def figures(kind: str, reader: str, count: int, folder: Path) -> Figures:
             dead = f"{kind} of {reader}, a seed of {seeds}: ended by signal {process.exitcode}"
             total += Figures(0, 0, 0.0, 0, (dead,))
         process.join()
-        so_far = f"{total.refused + total.read:,} of {count:,}, {len(total.faults)} faults"
+        so_far = f"{total.refused + total.read:,} of {len(mutants):,}, {len(total.faults)} faults"
         print(f"\r{kind} of {reader}: {so_far}", end="", file=sys.stderr, flush=True)
     return total
 
@@ -352,8 +353,10 @@ KINDS = {
 }
 
 
-def main(count: int, labels: Sequence[str] = (), say: Callable[[str], object] = print) -> int:
-    """Run so many mutants of each kind, or of those of some labels; returns the exit code."""
+def main(mutants: range, labels: Sequence[str] = (), say: Callable[[str], object] = print) -> int:
+    """Run the mutants of these seeds of each kind, or of those of some labels; returns the exit
+    code.
+    """
     wrong = 0
     with TemporaryDirectory() as folder:
         samples(Path(folder))
@@ -361,7 +364,7 @@ def main(count: int, labels: Sequence[str] = (), say: Callable[[str], object] = 
         for label, (kind, reader) in KINDS.items():
             if labels and label not in labels:
                 continue
-            got = figures(kind, reader, count, Path(folder))
+            got = figures(kind, reader, mutants, Path(folder))
             numbers = f"{got.refused:9,}{got.read:9,}{got.seconds:9.2f}{got.memory / 1e6:7.0f}"
             say(f"{label:22}{numbers}{len(got.faults):8}")
             for fault in got.faults[:20]:
@@ -372,4 +375,5 @@ def main(count: int, labels: Sequence[str] = (), say: Callable[[str], object] = 
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000, sys.argv[2:]))
+    begin, _, end = (sys.argv[1] if len(sys.argv) > 1 else "0:1000").rpartition(":")
+    sys.exit(main(range(int(begin or 0), int(end)), sys.argv[2:]))

@@ -15,7 +15,7 @@ COUNT = 12
 @pytest.mark.parametrize(("kind", "reader"), fuzz.KINDS.values())
 def test_no_mutant_ends_in_a_traceback(tmp_path: Path, kind: str, reader: str) -> None:
     fuzz.samples(tmp_path)
-    got = fuzz.figures(kind, reader, COUNT, tmp_path)
+    got = fuzz.figures(kind, reader, range(COUNT), tmp_path)
     assert got.faults == () and got.refused + got.read == COUNT and got.refused > 0
     assert got.memory < fuzz.MEMORY
 
@@ -23,7 +23,7 @@ def test_no_mutant_ends_in_a_traceback(tmp_path: Path, kind: str, reader: str) -
 def test_a_reader_that_trusts_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fuzz.samples(tmp_path)
     monkeypatch.setattr("opgen.bundle.read.finished.unsoundness", lambda file: "")
-    assert fuzz.figures("tables", "bundle", COUNT, tmp_path).faults
+    assert fuzz.figures("tables", "bundle", range(COUNT), tmp_path).faults
 
 
 HANGS = ["while True: pass", "import time; time.sleep(60)", "sum(range(10**12))"]
@@ -44,5 +44,5 @@ def test_a_reader_that_hangs_is_found(
     monkeypatch.setattr(fuzz, "read", read)
     monkeypatch.setattr(fuzz, "SECONDS", 1)
     monkeypatch.setattr(fuzz, "WAIT", 2)
-    (fault,) = fuzz.figures("tables", "bundle", 1, tmp_path).faults
+    (fault,) = fuzz.figures("tables", "bundle", range(1), tmp_path).faults
     assert "HangError" in fault or "ended by signal" in fault

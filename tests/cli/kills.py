@@ -216,8 +216,8 @@ def trials(count: int, seed: int = 0) -> dict[str, list[tuple[signal.Signals, Ou
     return done
 
 
-def main(count: int = 200) -> int:
-    done = trials(count)
+def main(count: int = 200, seed: int = 0) -> int:
+    done = trials(count, seed)
     print(f"{'command':<10}{'kills':>7}{'too late':>10}{'file was there':>16}{'faults':>8}")
     for name, outcomes in done.items():
         late = sum(not outcome.hit for _, outcome in outcomes)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from opgen.files.yamlfile import parse
+from opgen.spec.parameter_form import PARAMETER, ParameterForm
 from opgen.spec.parameter_keys import KEYS, relations
-from opgen.spec.spec_form import PARAMETER, ParameterForm
 
 LONGHAND = [
     ("null", "tensor", False, [(None, "x.null == False")]),

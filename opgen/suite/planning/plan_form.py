@@ -30,7 +30,7 @@ from opgen.model import TIERS, USUAL
 from opgen.numerics.input_tensor import Role
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.catalog import catalog
-from opgen.spec.spec_form import NUMBER, TERM, Words
+from opgen.spec.form_values import NUMBER, TERM, Words
 from opgen.suite.covering import STRONGEST
 
 MOST_FACTORS = 16
