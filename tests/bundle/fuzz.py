@@ -62,7 +62,7 @@ COMMANDS = {
         "export gtest {} -o test.cpp --force",
         "export atk {} -o atk --force",
         "export ttk {} -o ttk --force",
-        "coverage {} --plan smoke",
+        "coverage reflection_pad2d_backward {} --plan smoke",
         "minimize {} results.h5 * --backend mutant:nothing -o minimal",
     ),
     "results": ("inspect {}", "diff bundle.h5 {}", "merge {} -o merged.h5 --force"),
@@ -327,8 +327,9 @@ def figures(kind: str, reader: str, mutants: range, folder: Path) -> Figures:
             dead = f"{kind} of {reader}, a seed of {seeds}: ended by signal {process.exitcode}"
             total += Figures(0, 0, 0.0, 0, (dead,))
         process.join()
-        so_far = f"{total.refused + total.read:,} of {len(mutants):,}, {len(total.faults)} faults"
-        print(f"\r{kind} of {reader}: {so_far}", end="", file=sys.stderr, flush=True)
+        done = f"{total.refused:,} refused, {total.read:,} read, {len(total.faults)} faults"
+        most = f"{total.seconds:.2f} s, {total.memory / 1e6:.0f} MB"
+        print(f"\r{kind} of {reader}: {done}, {most}", end="", file=sys.stderr, flush=True)
     return total
 
 
