@@ -6,8 +6,9 @@
 
 ``opgen.generate`` writes a bundle, ``opgen.open`` reads one. ``opgen.run`` runs it on a device, or
 ``opgen.Results`` writes what a device of your own answered; ``opgen.diff`` compares the two, and
-``opgen.minimize`` reduces a failure. ``opgen.judge`` says whether calls are legal. Each is imported
-when it is first used, so that ``import opgen`` costs nothing.
+``opgen.minimize`` reduces a failure. A subclass of ``opgen.Backend``, which answers with
+``opgen.Result``, makes your device one that ``opgen.run`` knows. ``opgen.judge`` says whether calls
+are legal. Each is imported when it is first used, so that ``import opgen`` costs nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LAZY = {
+    "Backend": ("opgen.devices", "Backend"),
+    "Result": ("opgen.bundle.results.reader", "Result"),
     "open": ("opgen.bundle.read.reader", "Bundle"),
     "Results": ("opgen.bundle.results.writer", "Results"),
     "BundleError": ("opgen.bundle.format.dtypes", "BundleError"),
@@ -31,8 +34,10 @@ _LAZY = {
 }
 
 __all__ = [
+    "Backend",
     "BundleError",
     "FileError",
+    "Result",
     "Results",
     "__version__",
     "capture",

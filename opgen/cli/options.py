@@ -222,7 +222,7 @@ def backend_options() -> Decorator:
             "--backend",
             metavar="NAME",
             required=True,
-            help="What runs the calls: torch, aclnn or mutant:NAME.",
+            help="What runs the calls: torch, aclnn, mutant:NAME, cmd:COMMAND or FILE.py:CLASS.",
         ),
         click.option(
             "--device",

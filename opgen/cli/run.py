@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "opgen run suite.h5 --backend torch -o results.h5",
         "opgen run suite.h5 --backend torch --resume -o results.h5",
+        "opgen run suite.h5 --backend ./mine.py:Device -o results.h5",
     )
 )
 @file_argument("bundle", "BUNDLE")
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
 @output_option("Results file to write.")
 @case_option()
 @library_option("Run last what ends the host by this release, or folder of errata.")
+@click.option(
+    "--list-backends",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, option, asked: _list_backends(context) if asked else None,
+    help="List the backends that --backend finds, and exit.",
+)
 @click.option("--status-only", is_flag=True, help="Run the first phase alone.")
 @click.option(
     "--resume",
@@ -104,3 +113,13 @@ def command(
         )
     for reason, count in reasons.most_common():
         note(f"{output}: {count} skipped: {reason}", quiet)
+
+
+def _list_backends(context: click.Context) -> None:
+    """Print a line per backend: its name, and the class that runs it."""
+    from opgen.devices.plugins import known
+
+    names = known()
+    for name in sorted(names):
+        click.echo(f"{name:{max(map(len, names))}}  {names[name]}")
+    context.exit()

@@ -1,4 +1,4 @@
-"""Backends: what runs the cases of a bundle. A class each, :data:`BACKENDS` by name.
+"""Backends: what runs the cases of a bundle. A class each, found by name.
 
 >>> backend("mutant:stride_swapped").device
 'stride_swapped'
@@ -9,22 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from pkgutil import resolve_name
+from inspect import isabstract
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from opgen.devices.plugins import class_of, known
 from opgen.model import GUARD, TIME_LIMIT, FileError, Problem
 
 if TYPE_CHECKING:
     from opgen.bundle.read.reader import Bundle
     from opgen.bundle.results.reader import Result
-
-
-BACKENDS: Mapping[str, str] = {
-    "aclnn": "opgen.devices.aclnn:AclnnBackend",
-    "mutant": "opgen.devices.mutant:MutantBackend",
-    "torch": "opgen.devices.torch:TorchBackend",
-}
-"""The backends there are, as ``--backend`` names them, and their classes."""
 
 
 _ALIGNED = 512
@@ -46,12 +39,14 @@ class Settings(TypedDict, total=False):
 class Backend(ABC):
     """What runs cases on a device: opened once, asked for answers, and closed whatever happens.
 
-    ``settings`` are those of :class:`Settings`; a backend ignores what it has no use for. Raises
-    DeviceError for a guard that is no multiple of 512. ``name`` is that in :data:`BACKENDS`.
-    :func:`opgen.devices.running.run` writes the answers down.
+    Subclass it to run bundles on a device of your own: ``--backend ./mine.py:Device``. ``open`` and
+    ``answers`` must be there, ``close`` may be; BACKENDS.md has an example. ``settings`` are those
+    of :class:`Settings`; a backend ignores what it has no use for. Raises DeviceError for a guard
+    that is no multiple of 512. :func:`opgen.devices.running.run` writes the answers down.
     """
 
     name = ""
+    """What results call it; empty: the name by which it was found."""
     usual = ""
     """The device where none is named."""
     status_only = False
@@ -104,27 +99,45 @@ class DeviceError(FileError):
 
 
 def backend(name: str, **settings: Unpack[Settings]) -> Backend:
-    """A backend by its name, not opened yet; ``NAME:DEVICE`` names the device as well. DeviceError
-    where there is none, or where what it needs is not installed.
+    """A backend, not opened yet. FileError where there is none of this name, or where what it
+    needs is not installed.
+
+    * ``NAME``, or ``NAME:DEVICE``: one of :func:`opgen.devices.plugins.known`.
+    * ``FILE.py:CLASS``, or ``MODULE.OF.PACKAGE:CLASS``: a class of one's own. The class may be left
+      out where the module has one.
 
     >>> backend("touch")
     Traceback (most recent call last):
-    opgen.devices.DeviceError: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, mutant, torch)
+    opgen.devices.DeviceError: --backend: no such backend 'touch'; did you mean 'torch'? (known: aclnn, cmd, mutant, torch)
     """  # noqa: E501
-    name, _, own = name.partition(":")
-    device = settings.get("device", "")
-    if name not in BACKENDS:
-        close = get_close_matches(name, BACKENDS, n=1)
+    place, _, own = name.partition(":")
+    every = known()
+    if place.endswith(".py") or ("." in place and place not in every):
+        return _made(name, place, own, settings)
+    if place not in every:
+        close = get_close_matches(place, every, n=1)
         hint = f"; did you mean '{close[0]}'?" if close else ""
         raise DeviceError(
-            "--backend", f"no such backend '{name}'{hint} (known: {', '.join(BACKENDS)})"
+            "--backend", f"no such backend '{place}'{hint} (known: {', '.join(sorted(every))})"
         )
+    device = settings.get("device", "")
     if own and device not in ("", own):
-        text = f"'{device}', and --backend {name}:{own} names another; leave one of them out"
+        text = f"'{device}', and --backend {name} names another; leave one of them out"
         raise DeviceError("--device", text)
+    settings["device"] = own or device
+    module, _, member = every[place].partition(":")
+    return _made(place, module, member, settings)
+
+
+def _made(name: str, place: str, member: str, settings: Settings) -> Backend:
     try:
-        made: Backend = resolve_name(BACKENDS[name])(**{**settings, "device": own or device})
+        kind = class_of(place, member, Backend)  # type: ignore[type-abstract]
     except ModuleNotFoundError as error:
         text = f"needs {error.name}, which is not installed: pip install {error.name}"
         raise DeviceError(f"--backend {name}", text) from None
+    if isabstract(kind):
+        missing = ", ".join(sorted(kind.__abstractmethods__))
+        raise DeviceError(f"--backend {name}", f"class {kind.__name__} lacks {missing}")
+    made = kind(**settings)
+    made.name = made.name or name
     return made

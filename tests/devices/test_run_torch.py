@@ -20,7 +20,8 @@ from opgen import devices
 from opgen.bundle.format.dtypes import numpy_dtype
 from opgen.bundle.results.reader import Result, ResultsFile
 from opgen.cli.run import command
-from opgen.devices import BACKENDS, DeviceError, backend
+from opgen.devices import DeviceError, backend
+from opgen.devices.plugins import SHIPPED
 from opgen.devices.running import run
 from tests.support import device_sample as sample
 from tests.support.backends import Scripted
@@ -66,7 +67,7 @@ def test_every_module_that_runs_bundles_is_a_backend():
         for part in ast.parse(path.read_text("utf-8")).body
         if isinstance(part, ast.ClassDef) and "Backend" in map(ast.unparse, part.bases)
     }
-    assert classes == set(BACKENDS.values())
+    assert classes == set(SHIPPED.values())
     with pytest.raises(DeviceError, match="did you mean 'torch'"):
         backend("torhc")
 

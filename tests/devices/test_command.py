@@ -1,0 +1,228 @@
+"""Devices behind a command: opgen's runner, and runners that do what runners do."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import signal
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+import opgen
+from opgen.comparison.diff_report import DiffReport
+from opgen.devices import DeviceError, DeviceLost, runner
+from opgen.devices.running import run
+from tests.support import device_sample
+
+RUNNER = Path(runner.__file__)
+RIGHT = """
+import os, time
+import numpy as np
+
+FACTS = {"board": "a made-up one"}
+
+def call(call, storage, outputs):
+    print("a line that is no frame")
+    args = call["args"]
+    if not storage:
+        return {"status": 161002}
+    shape = args["gradOutput"]["shape"]
+    gradient = storage["gradOutput"].reshape(shape)
+    left, right, top, bottom = args["padding"]
+    wanted = args["gradInput"]["shape"]
+    sums = np.zeros(wanted)
+    for y in range(shape[-2]):
+        for x in range(shape[-1]):
+            down, across = fold(y - top, wanted[-2]), fold(x - left, wanted[-1])
+            sums[..., down, across] += gradient[..., y, x]
+    return {"status": 0, "run_status": 0, "outputs": {"gradInput": sums}}
+
+def fold(at, extent):
+    return -at if at < 0 else 2 * extent - 2 - at if at >= extent else at
+"""
+CALLS = {
+    **{f"pad{i}": device_sample.pad(padding=(1, i % 3, 2, 1)) for i in range(30)},
+    "half": device_sample.pad("FLOAT16"),
+}
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return device_sample.write(tmp_path_factory.mktemp("suite") / "suite.h5", CALLS)
+
+
+def started(folder: Path, device: str) -> str:
+    """The command that runs a device."""
+    (folder / "my_device.py").write_text(device, encoding="utf-8")
+    return "cmd:" + shlex.join(
+        ["env", f"PYTHONPATH={folder}", sys.executable, str(RUNNER), "my_device"]
+    )
+
+
+def judged(suite: Path, folder: Path, device: str, **options: float) -> DiffReport:
+    path = folder / "results.h5"
+    run(suite, started(folder, device), path, force=True, **options)  # type: ignore[arg-type]
+    return opgen.diff(suite, path)
+
+
+def counts(report: DiffReport) -> dict[str, int]:
+    return dict(Counter(found.verdict for found in report))
+
+
+def test_a_board_that_is_right_passes(suite: Path, tmp_path: Path) -> None:
+    report = judged(suite, tmp_path, RIGHT)
+    assert counts(report) == {"passed": len(CALLS)}
+    assert report.origin["device"]["runner"] == {"board": "a made-up one"}
+
+
+def test_a_board_that_is_wrong_fails(suite: Path, tmp_path: Path) -> None:
+    report = judged(suite, tmp_path, RIGHT.replace("2 * extent - 2", "2 * extent - 1"))
+    assert counts(report)["failed"] > 20
+
+
+def test_what_ends_the_runner_is_a_crash_and_the_others_are_answered(
+    suite: Path, tmp_path: Path
+) -> None:
+    dies = "    if call['id'] == 'pad7':\n        os.abort()\n    args = call"
+    report = judged(suite, tmp_path, RIGHT.replace("    args = call", dies, 1))
+    assert counts(report) == {"passed": len(CALLS) - 1, "crashed": 1}
+    assert "by signal 6" in report["pad7"].detail
+
+
+def test_what_hangs_is_a_timeout(suite: Path, tmp_path: Path) -> None:
+    hangs = "    if call['id'] == 'pad7':\n        time.sleep(60)\n    args = call"
+    report = judged(suite, tmp_path, RIGHT.replace("    args = call", hangs, 1), timeout=1.0)
+    assert counts(report) == {"passed": len(CALLS) - 1, "crashed": 1}
+    assert "timeout" in report["pad7"].detail
+
+
+def test_an_exception_is_no_crash(suite: Path, tmp_path: Path) -> None:
+    raises = "    if call['id'] == 'pad7':\n        raise OSError('no memory')\n    args = call"
+    report = judged(suite, tmp_path, RIGHT.replace("    args = call", raises, 1))
+    assert counts(report) == {"passed": len(CALLS) - 1, "failed": 1}
+    assert "OSError: no memory" in report["pad7"].detail
+
+
+def test_bfloat16_travels_as_its_bits(tmp_path: Path) -> None:
+    """A mean of four, of numbers that leave room for it."""
+    path = device_sample.write(tmp_path / "pool.h5", {"pool": device_sample.pool("BFLOAT16")})
+    device = """
+import numpy as np
+
+def call(call, storage, outputs):
+    bits = storage["gradOutput"]
+    assert bits.dtype == np.uint16
+    wide = (bits.astype(np.uint32) << 16).view(np.float32).reshape(2, 3, 3, 3) / 4
+    bits = (wide.repeat(2, -1).repeat(2, -2).view(np.uint32) >> 16).astype(np.uint16)
+    return {"status": 0, "run_status": 0, "outputs": {"gradInput": bits}}
+"""
+    assert counts(judged(path, tmp_path, device)) == {"passed": 1}
+
+
+KILLS = 100 if os.environ.get("OPGEN_SLOW") == "1" else 5
+
+
+def runners() -> list[int]:
+    """The processes of runners that this one has started."""
+    mine = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = process.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid() and b"runner.py" in (process / "cmdline").read_bytes():
+                mine.append(int(process.name))
+    return mine
+
+
+def test_a_runner_that_is_killed_costs_no_answer(suite: Path, tmp_path: Path) -> None:
+    """At random moments, by somebody who has nothing to do with the cases."""
+    slow = RIGHT.replace("    args = call", "    time.sleep(0.02)\n    args = call", 1)
+    kills = 0
+
+    def kill() -> None:
+        nonlocal kills
+        seed = random.Random(1)
+        while kills < KILLS:
+            time.sleep(seed.uniform(0.2, 1.0))
+            for process in runners():
+                os.kill(process, signal.SIGKILL)
+                kills += 1
+
+    killer = Thread(target=kill, daemon=True)
+    killer.start()
+    while killer.is_alive():
+        with suppress(DeviceError):  # killed before it was there
+            assert counts(judged(suite, tmp_path, slow)) == {"passed": len(CALLS)}
+    assert kills >= KILLS
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("cmd", "needs a command, as in --backend 'cmd:"),
+        ("cmd:'", "cannot split the command"),
+        ("cmd:/nowhere/runner", "cannot be started: No such file"),
+        ("cmd:false", "the runner ended with exit code 1"),
+        ("cmd:sh -c 'echo no card >&2; exit 3'", "the runner ended with exit code 3: no card"),
+        ("cmd:echo Welcome to the board", "the runner wrote what is no frame: not a frame of this"),
+    ],
+)
+def test_a_command_that_is_no_runner(suite: Path, tmp_path: Path, asked: str, message: str) -> None:
+    with pytest.raises(DeviceError) as refused:
+        run(suite, asked, tmp_path / "results.h5")
+    assert message in str(refused.value)
+    assert not (tmp_path / "results.h5").exists()
+
+
+FRAMES = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {folder!r})
+from runner import read_frame, write_frame
+out, came = sys.stdout.buffer, sys.stdin.buffer
+once = Path({once!r})
+if {again} and once.exists():
+    sys.exit("gone")
+once.touch()
+write_frame(out, {{"in_flight": 3}})
+while (frame := read_frame(came)) is not None:
+    write_frame(out, {{"case": {answered}, "status": 0, "run_status": 0}})
+    {then}
+"""
+
+
+def frames(folder: Path, answered: str, then: str = "pass", again: bool = False) -> str:
+    """The command of a runner of our own."""
+    text = FRAMES.format(
+        folder=str(RUNNER.parent),
+        once=str(folder / "once"),
+        again=again,
+        answered=answered,
+        then=then,
+    )
+    (folder / "frames.py").write_text(text, encoding="utf-8")
+    return "cmd:" + shlex.join([sys.executable, str(folder / "frames.py")])
+
+
+def test_a_runner_that_answers_another_case_is_not_believed(suite: Path, tmp_path: Path) -> None:
+    with pytest.raises(DeviceLost, match="the runner answered 'mine'; it takes cases in order"):
+        run(suite, frames(tmp_path, "'mine'"), tmp_path / "results.h5")
+
+
+def test_a_runner_that_does_not_come_up_again_is_lost(suite: Path, tmp_path: Path) -> None:
+    made = frames(tmp_path, "frame[0]['case']", "sys.exit(1)", again=True)
+    with pytest.raises(DeviceLost, match="the runner ended with exit code 1: gone"):
+        run(suite, made, tmp_path / "results.h5")
+    with opgen.Results.open(tmp_path / "results.h5") as kept:
+        assert [answer.id for answer in kept] == ["pad0"]
+
+
+def test_an_answer_without_outputs_fails(suite: Path, tmp_path: Path) -> None:
+    run(suite, frames(tmp_path, "frame[0]['case']"), tmp_path / "results.h5")
+    assert counts(opgen.diff(suite, tmp_path / "results.h5")) == {"failed": len(CALLS)}
