@@ -98,11 +98,38 @@ def adaptive_largest(
     return {"gradInput": gradient}
 
 
+def unpooled(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """The formula of torch's own derivative of ``max_unpool2d``, which has no name."""
+    grad, indices = tensors["gradOutput"], tensors["indices"]
+    assert grad is not None and indices is not None
+    out = grad.flatten(-2).gather(-1, indices.flatten(-2).to(torch.int64))
+    return {"out": out.reshape(indices.shape)}
+
+
+def columns(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten.col2im``, which is the gradient of ``im2col``."""
+    grad = tensors["gradOutput"]
+    assert grad is not None
+    if not grad.numel():
+        raise Unable("torch refuses images without elements")
+    sizes = [args[name] for name in ("inputSize", "kernelSize", "dilation", "padding", "stride")]
+    return {"out": aten.col2im(grad, *sizes)}
+
+
+def unfolded(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten.unfold_backward``."""
+    sizes = [args[name] for name in ("inputSizes", "dim", "size", "step")]
+    return {"gradIn": aten.unfold_backward(tensors["gradOut"], *sizes)}
+
+
 POOLS: Mapping[str, Adapter] = {
     "aclnnAdaptiveAvgPool2dBackward": partial(adaptive_average, axes=2),
     "aclnnAdaptiveAvgPool3dBackward": partial(adaptive_average, axes=3),
     "aclnnAdaptiveMaxPool2dBackward": adaptive_largest,
     "aclnnAvgPool2dBackward": average,
     "aclnnAvgPool3dBackward": partial(average, axes=3),
+    "aclnnIm2colBackward": columns,
     "aclnnMaxPool2dWithIndicesBackward": largest,
+    "aclnnMaxUnpool2dBackward": unpooled,
+    "aclnnUnfoldGrad": unfolded,
 }

@@ -61,11 +61,34 @@ def adaptive_max_pool(args: Arguments) -> str:
     return f"{call}(gradOutput, self, indices.long())" if some else ""
 
 
+def unpool(args: Arguments) -> str:
+    """The formula of torch's own derivative."""
+    places = "indices.flatten(-2).long()"
+    return f"out = gradOutput.flatten(-2).gather(-1, {places}).reshape(indices.shape)"
+
+
+def columns(args: Arguments) -> str:
+    """Of images with elements."""
+    names = ("inputSize", "kernelSize", "dilation", "padding", "stride")
+    sizes = ", ".join(listed(args[name]) for name in names)
+    call = f"out = torch.ops.aten.col2im(gradOutput, {sizes})"
+    return call if all(args["gradOutput"].shape) else ""
+
+
+def unfold(args: Arguments) -> str:
+    """Of any call."""
+    sizes = f"{listed(args['inputSizes'])}, {args['dim']}, {args['size']}, {args['step']}"
+    return f"gradIn = torch.ops.aten.unfold_backward(gradOut, {sizes})"
+
+
 CALLS: Mapping[str, Callable[[Arguments], str]] = {
     "aclnnAdaptiveAvgPool2dBackward": partial(adaptive_avg_pool, axes=2),
     "aclnnAdaptiveAvgPool3dBackward": partial(adaptive_avg_pool, axes=3),
     "aclnnAdaptiveMaxPool2dBackward": adaptive_max_pool,
     "aclnnAvgPool2dBackward": avg_pool,
     "aclnnAvgPool3dBackward": avg_pool_3d,
+    "aclnnIm2colBackward": columns,
     "aclnnMaxPool2dWithIndicesBackward": max_pool,
+    "aclnnMaxUnpool2dBackward": unpool,
+    "aclnnUnfoldGrad": unfold,
 }

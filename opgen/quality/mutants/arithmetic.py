@@ -167,6 +167,7 @@ MUTANTS = (
         "a stride that is left out is 1, not the kernel size",
         ("kernelSize", "stride"),
         kernel=on_names(default_stride_of_1),
+        where=lambda spec: bool(spec.parameters["stride"].otherwise),
     ),
     Mutant(
         "gamma_ignored",

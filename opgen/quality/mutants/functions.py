@@ -42,6 +42,11 @@ OTHER = {"none": "tanh", "tanh": "none"}
 """The other word for how a function is computed."""
 
 
+def from_either_end(spec: Spec) -> bool:
+    """Whether ``dim`` may count axes from the last one, too."""
+    return all(rule.id != "dim.min" for rule in spec.rules)
+
+
 MUTANTS = (
     Mutant(
         "approximation_swapped",
@@ -60,6 +65,7 @@ MUTANTS = (
         "sums run along the last axis, whatever dim says",
         ("dim",),
         kernel=on_names(lambda given: {"dim": -1}),
+        where=from_either_end,
     ),
     Mutant(
         "masked_elements_kept",
@@ -78,5 +84,6 @@ MUTANTS = (
         "a dim below 0 is taken for 0",
         ("dim",),
         kernel=on_names(lambda given: {"dim": max(given.names["dim"], 0)}),
+        where=from_either_end,
     ),
 )

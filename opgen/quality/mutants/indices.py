@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.golden import Array
+from opgen.golden import Array, kernel
 from opgen.numerics.formats import DTYPES
 from opgen.quality.mutants.mutant import Computation, Mutant, Outputs, lists_dtype, on_names
 from opgen.spec.spec import Spec
@@ -38,6 +38,23 @@ def has_whole(spec: Spec) -> bool:
     }
     choosing = [tensor for tensor in spec.inputs if tensor.name not in shared]
     return lists_dtype(spec, choosing, lambda dtype: dtype.whole)
+
+
+def beside_gradient(spec: Spec) -> bool:
+    """Whether an index stands beside each element of the gradient, or each row of it, as the
+    kernel's probes show.
+    """
+    first, *others = [tensor.name for tensor in spec.inputs]
+    shapes = [
+        (probe.shapes[first], probe.shapes[name])
+        for probe in kernel(spec.op).PROBES
+        for name in others
+        if name in probe.shapes
+    ]
+    return has_whole(spec) and any(
+        gradient is not None and index is not None and gradient[: len(index)] == index
+        for gradient, index in shapes
+    )
 
 
 def shifted(given: Computation) -> Outputs:
@@ -81,7 +98,7 @@ MUTANTS = (
         "where an index occurs twice, the last gradient replaces the others",
         ("indices",),
         kernel=overwritten,
-        where=has_whole,
+        where=beside_gradient,
     ),
     Mutant(
         "ignored_index_counted",
