@@ -6,8 +6,8 @@ a tensor, whether a tensor is empty, a number, a mode.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -16,10 +16,23 @@ from opgen.calls.columns import ArrayColumn, ScalarColumn, TensorColumn, TypedCo
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.table_view import TableView
 
+OWN = "{own}"
+"""In a condition on several rules: the parameter that each of them is about."""
+MOST_COMPARED = 9
+"""Numbers of which a term takes the least, at most."""
 MOST_VALUES = 6
 """Values that a condition lists, at most."""
-WORDS = ("product", "dtype", "format")
-"""Kinds of things whose values are words."""
+FAMILIES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "format": (("NC1HWC0", "NDC1HWC0", "FRACTAL_Z", "FRACTAL_Z_3D", "FRACTAL_NZ"),),
+    "dtype": (
+        ("COMPLEX32", "COMPLEX64", "COMPLEX128"),
+        ("HIFLOAT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN"),
+        ("UINT16", "UINT32", "UINT64"),
+        ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"),
+    ),
+}
+"""Words that a library is likely to treat alike: formats of the device alone; complex numbers,
+floating point of 8 bits, wide numbers without a sign, all whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,10 @@ class Feature:
     kind: str
     values: np.ndarray
     bound: np.ndarray
+
+    def at(self, rows: np.ndarray) -> Feature:
+        """The same of some rows, in that order."""
+        return replace(self, values=self.values[rows], bound=self.bound[rows])
 
     def spelled(self, values: Sequence[float], among: bool = True) -> str:
         """A condition that the value is one of some, or none of them.
@@ -85,7 +102,7 @@ def features(view: TableView) -> list[Feature]:
             add(f"{name}.format", name, "format", column.format, there)
             add(f"{name}.rank", name, "int", column.rank, there)
             numel = column.numel()
-            add(f"{name}.numel", name, "number", numel, there)
+            add(f"{name}.numel", name, "count", numel, there)
             if column.strided.any():
                 add(f"{name}.strided", name, "bool", column.strided, there)
         elif isinstance(column, ArrayColumn):
@@ -99,6 +116,13 @@ def features(view: TableView) -> list[Feature]:
             if isinstance(column, TypedColumn):
                 add(f"{name}.dtype", name, "dtype", column.dtype, there)
     tensors = [(n, c) for n, c in table.columns.items() if isinstance(c, TensorColumn)]
+    inputs = {p.name for p in view.spec.inputs}
+    for some in ([t for t in tensors if t[0] in inputs], tensors):
+        if 2 <= len(some) <= MOST_COMPARED:
+            least = np.min([column.numel() for _, column in some], axis=0)
+            there = ~np.any([column.null for _, column in some], axis=0)
+            terms, names = ", ".join(f"{n}.numel" for n, _ in some), " ".join(n for n, _ in some)
+            add(f"min({terms})", names, "count", least, there)
     for (left, a), (right, b) in combinations(tensors, 2):
         for what in ("dtype", "format", "rank"):
             same, there = getattr(a, what) == getattr(b, what), ~a.null & ~b.null
@@ -110,24 +134,44 @@ def features(view: TableView) -> list[Feature]:
     return made
 
 
+def own(known: Sequence[Feature], names: Sequence[str], rule: np.ndarray) -> Iterator[Feature]:
+    """What the parameter that each rule is about says. ``names`` are those of the rules, ``rule``
+    (rows,) says which of them a row is about; the features are those of the same rows.
+    """
+    of = {feature.term: feature for feature in known}
+    for what, kind in (
+        ("dtype", "dtype"),
+        ("format", "format"),
+        ("rank", "int"),
+        ("numel", "count"),
+    ):
+        each = [of.get(f"{name}.{what}") for name in names]
+        if all(each):
+            pick = np.arange(len(rule))
+            values = np.array([f.values for f in each if f])[rule, pick]
+            bound = np.array([f.bound for f in each if f])[rule, pick]
+            yield Feature(f"{OWN}.{what}", OWN, kind, values, bound)
+
+
 def candidates(
-    known: Sequence[Feature], rows: np.ndarray, wanted: np.ndarray, related: Set[str]
+    known: Sequence[Feature], wanted: np.ndarray, related: Set[str]
 ) -> Iterator[Condition]:
-    """Conditions on the calls at ``rows`` that hold for some of those that are ``wanted``, (rows,)
-    bool. Those about ``related`` names are the simplest.
+    """Conditions on some calls that hold for some of those that are ``wanted``, (rows,) bool. Those
+    about ``related`` names are the simplest.
     """
     for feature in known:
         names = feature.name.split()
         cost = 0.5 if names == ["product"] else 0.0 if related >= set(names) else 1.0
         cost += 0.25 * (len(names) - 1)
-        bound, values = feature.bound[rows], feature.values[rows]
+        bound, values = feature.bound, feature.values
         if not bound.any():
             continue
         distinct = np.unique(values[bound])
         if len(distinct) < 2 and bound.all():
             continue
-        if feature.kind == "number":
-            yield from _limits(feature, values, bound, distinct, cost)
+        if feature.kind in ("number", "count"):
+            strange = bool(related) and not related >= set(names)
+            yield from _limits(feature, values, bound, distinct, cost, strange)
         else:
             yield from _memberships(feature, values, bound, wanted, cost)
 
@@ -145,17 +189,36 @@ def _memberships(
             extra = cost + 0.25 * (len(listed) - 1)
             here = bound & np.isin(values, only)
             yield Condition(feature.spelled(listed, among), here, extra, word=True)
+    for family in FAMILIES.get(feature.kind, ()):
+        index = vocabulary().index[feature.kind]
+        members = [index[word] for word in family]
+        for among in (True, False):
+            here = bound & (np.isin(values, members) == among)
+            if here.any() and not here[bound].all():
+                yield Condition(feature.spelled(members, among), here, cost, word=True)
     for value in inside.tolist():
         if feature.kind != "bool" or len(only) != 1:
             yield Condition(feature.spelled([value]), bound & (values == value), cost, word=True)
 
 
 def _limits(
-    feature: Feature, values: np.ndarray, bound: np.ndarray, distinct: np.ndarray, cost: float
+    feature: Feature,
+    values: np.ndarray,
+    bound: np.ndarray,
+    distinct: np.ndarray,
+    cost: float,
+    strange: bool,
 ) -> Iterator[Condition]:
-    """The number is 0, below 0, at most or at least one of those that calls have."""
+    """The number is 0, below 0, at most or at least one of those that calls have. Of a count of
+    elements, 0 and 1 are what a library may look at; other sizes are those that somebody drew.
+    So are limits of numbers that are ``strange`` to the rule.
+    """
     if (distinct == 0).any():
         yield Condition(f"{feature.term} == 0", bound & (values == 0), cost)
+    if feature.kind == "count":
+        yield Condition(f"{feature.term} == 1", bound & (values == 1), cost)
+    if feature.kind == "count" or strange:
+        return
     if (distinct < 0).any():
         yield Condition(f"{feature.term} < 0", bound & (values < 0), cost)
     for limit in distinct[:-1].tolist():

@@ -8,15 +8,16 @@ until nothing changes.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from opgen.learning.conditions import Feature, features
-from opgen.learning.splitting import LEAST, split
+from opgen.calls.factorize import by_key
+from opgen.learning.conditions import OWN, Feature, features, own
+from opgen.learning.splitting import LEAST, Share, split
 from opgen.learning.statuses import DIED, Returned
 from opgen.model import of_a_check
 from opgen.oracle.judgement import Judgement
@@ -175,53 +176,125 @@ class _Learner:
 
     # rules ----------------------------------------------------------------------------------------
     def of_rules(self) -> Iterator[Finding]:
-        for i, rule in enumerate(self.spec.rules):
-            if len(rows := self.deciding(i)):
-                yield from self.of_rule(rule, rows)
+        alike = by_key(
+            ((_kind(rule), rule.code, rule.forbids), i) for i, rule in enumerate(self.spec.rules)
+        )
+        for group in alike.values():
+            decided = {i: rows for i in group if len(rows := self.deciding(i))}
+            mixed = {i: rows for i, rows in decided.items() if not self.is_plain(i, rows)}
+            for i in decided.keys() - mixed.keys():
+                yield from self.of_alike((i,), decided)
+            silent = [] if len(mixed) < len(decided) else [i for i in group if i not in decided]
+            if mixed:
+                yield from self.of_alike(tuple(mixed), mixed, silent)
+
+    def is_plain(self, i: int, rows: np.ndarray) -> bool:
+        """Whether enough calls decide a rule, and all in the same way."""
+        outcome = self.outcome(i, rows)
+        return len(rows) >= LEAST and bool((outcome == outcome[0]).all())
+
+    def outcome(self, i: int, rows: np.ndarray) -> np.ndarray:
+        """What calls that decide a rule returned, or that it is as the page says."""
+        rule, status = self.spec.rules[i], self.status[rows]
+        if not rule.forbids:
+            return np.asarray(status)
+        return np.asarray(np.where(said_by(rule, status), AS_THE_PAGE, status))
 
     def extended(self, finding: Finding) -> Finding:
         """What holds for a key of several parameters, whatever the call, holds for that key of
         those that no call decides, too.
         """
-        keys = {self.spec.rule[rule].key for rule in finding.rules}
-        if finding.hint or finding.when or len(finding.rules) < 2 or len(keys) > 1 or None in keys:
+        kinds = {_kind(self.spec.rule[rule]) for rule in finding.rules}
+        if finding.hint or finding.when or len(finding.rules) < 2 or len(kinds) > 1:
             return finding
-        alike = [i for i, rule in enumerate(self.spec.rules) if rule.key in keys]
+        alike = [i for i, rule in enumerate(self.spec.rules) if _kind(rule) in kinds]
         spoken = {self.spec.rules[i].id for i in alike if len(self.deciding(i))}
         if not spoken <= set(finding.rules):
             return finding
         return replace(finding, rules=tuple(self.spec.rules[i].id for i in alike))
 
-    def of_rule(self, rule: Rule, rows: np.ndarray) -> Iterator[Finding]:
-        status = self.status[rows]
-        outcome = np.where(said_by(rule, status), AS_THE_PAGE, status) if rule.forbids else status
+    def of_alike(
+        self, group: tuple[int, ...], decided: Mapping[int, np.ndarray], silent: Sequence[int] = ()
+    ) -> Iterator[Finding]:
+        """What rules of one kind have in common, by the calls that decide each; then what each has
+        by itself. What all say holds for those of which no call speaks, the ``silent``.
+        """
+        rules = [self.spec.rules[i] for i in group]
+        rows = np.concatenate([decided[i] for i in group])
+        rule = np.repeat(np.arange(len(group)), [len(decided[i]) for i in group])
+        outcome = np.concatenate([self.outcome(i, decided[i]) for i in group])
         numbers, counts = np.unique(outcome, return_counts=True)
-        usual = int(numbers[counts.argmax()]) if not rule.forbids else AS_THE_PAGE
-        if len(numbers) == 1:
-            yield from self.uniform(rule, rows, int(numbers[0]))
+        usual = AS_THE_PAGE if rules[0].forbids else int(numbers[counts.argmax()])
+        if len(numbers) == 1 and (len(group) == 1 or len(np.unique(rows)) >= LEAST):
+            yield from self.uniform(rules, rows, int(numbers[0]), silent)
             return
         explained = outcome == usual
-        related = {name for name, _ in rule.refs} | {rule.parameter or ""}
-        for part in split(self.features, rows, outcome, usual, related):
+        names = [self.about(each) for each in rules]
+        known = [feature.at(rows) for feature in self.features]
+        known += own(known, names, rule) if len(group) > 1 else ()
+        related = {OWN, *set.intersection(*({n for n, _ in each.refs} for each in rules))}
+        related |= {rules[0].parameter or ""} if len(group) == 1 else set()
+        for part in split(known, rows, outcome, usual, related):
             explained |= part.rows
-            calls = tuple(rows[part.rows].tolist())
-            differs = not said_by(rule, np.array([part.status]))[0]
-            yield Finding((rule.id,), part.when, part.status, calls, len(rows), differs)
+            yield from self.shared(rules, rows, rule, part, silent)
+        for i, each in enumerate(rules):
+            mine = rule == i
+            yield from self.of_rule(each, rows[mine], outcome[mine], explained[mine], usual)
+
+    def of_rule(
+        self, rule: Rule, rows: np.ndarray, outcome: np.ndarray, explained: np.ndarray, usual: int
+    ) -> Iterator[Finding]:
+        """What a rule has by itself, beside what is ``explained``, (rows,) bool."""
+        related = {name for name, _ in rule.refs} | {rule.parameter or ""}
+        known = [feature.at(rows) for feature in self.features]
+        explained = explained.copy()
+        for part in split(known, rows, outcome, usual, related, explained):
+            explained |= part.rows
+            yield from self.shared([rule], rows, np.zeros(len(rows), dtype=np.intp), part)
         if explained.all() and not rule.forbids:
-            yield from self.uniform(rule, rows[outcome == usual], usual)
+            yield from self.uniform([rule], rows[outcome == usual], usual)
         for number in np.unique(outcome[~explained]).tolist():
             calls = tuple(rows[~explained & (outcome == number)].tolist())
             against = tuple(rows[outcome != number].tolist())
             yield Finding((rule.id,), "", number, calls, len(rows), True, against)
 
-    def uniform(self, rule: Rule, rows: np.ndarray, outcome: int) -> Iterator[Finding]:
-        """Every call returned the same, or what the page says of the rule."""
-        statuses = np.unique(self.status[rows])
-        if rule.code is not None and outcome == AS_THE_PAGE or len(statuses) > 1:
+    def shared(
+        self,
+        rules: Sequence[Rule],
+        rows: np.ndarray,
+        rule: np.ndarray,
+        part: Share,
+        silent: Sequence[int] = (),
+    ) -> Iterator[Finding]:
+        """The findings that a share is: one, or one for each rule where it is about what each is
+        about.
+        """
+        of = [rules[i] for i in np.unique(rule[part.rows]).tolist()]
+        of += [self.spec.rules[i] for i in silent]
+        calls, asked = tuple(np.unique(rows[part.rows]).tolist()), len(np.unique(rows))
+        differs = not said_by(rules[0], np.array([part.status]))[0]
+        common = (part.status, calls, asked, differs)
+        if OWN not in part.when:
+            yield Finding(tuple(each.id for each in of), part.when, *common)
             return
-        status = int(statuses[0])
-        differs = not said_by(rule, statuses)[0]
-        yield Finding((rule.id,), "", status, tuple(rows.tolist()), len(rows), differs)
+        for each in of:
+            yield Finding((each.id,), part.when.replace(OWN, self.about(each)), *common)
+
+    def about(self, rule: Rule) -> str:
+        """The parameter that a rule is about: its own, or the first that it compares."""
+        return rule.parameter or next((name for name, _ in rule.refs), "")
+
+    def uniform(
+        self, rules: Sequence[Rule], rows: np.ndarray, outcome: int, silent: Sequence[int] = ()
+    ) -> Iterator[Finding]:
+        """Every call returned the same, or what the page says of the rules."""
+        statuses = np.unique(self.status[rows])
+        if rules[0].code is not None and outcome == AS_THE_PAGE or len(statuses) != 1:
+            return
+        status, calls = int(statuses[0]), tuple(np.unique(rows).tolist())
+        differs = not said_by(rules[0], statuses)[0]
+        ids = (*(rule.id for rule in rules), *(self.spec.rules[i].id for i in silent))
+        yield Finding(ids, "", status, calls, len(calls), differs)
 
     # calls that break nothing ---------------------------------------------------------------------
     def of_none(self) -> Iterator[Finding]:
@@ -232,7 +305,7 @@ class _Learner:
         if not refused.any():
             return
         explained = ~refused
-        for part in split(self.features, rows, outcome, 0):
+        for part in split([feature.at(rows) for feature in self.features], rows, outcome, 0):
             explained |= part.rows
             calls = tuple(rows[part.rows].tolist())
             yield Finding((), part.when, part.status, calls, int(refused.sum()), True)
@@ -261,22 +334,30 @@ def _became(rule: Rule, status: np.ndarray) -> Became:
     return "another code" if refused.all() and len(np.unique(status)) == 1 else "mixed"
 
 
+def _kind(rule: Rule) -> object:
+    """What rules have in common that say the same of several parameters: a key, or the one thing
+    that they compare.
+    """
+    compared = {what for guard in rule.guards for _, what in guard.require.refs}
+    word = next(iter(compared)) if len(compared) == 1 else ""
+    return rule.key or (f"= {word}" if word in ("dtype", "format", "rank", "shape") else rule.id)
+
+
 def _pooled(findings: Iterator[Finding], rules: dict[str, Rule]) -> Iterator[Finding]:
-    """Findings that say the same of one key of several parameters, as one; and those that only name
-    the code that a page leaves open.
+    """Findings that say the same of rules of one kind, as one; and those that only name the code
+    that a page leaves open.
     """
     alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
     for place, finding in enumerate(findings):
         rule = rules[finding.rules[0]]
         settled = not finding.differs and not finding.when
-        alone = finding.against or (rule.key is None and not settled)
-        key = (place if alone else -1, "" if settled else rule.key)
-        alike[key, finding.when, finding.status, finding.differs].append(finding)
+        kind = (place,) if finding.against else ("",) if settled else _kind(rule)
+        alike[kind, finding.when, finding.status, finding.differs].append(finding)
     for group in alike.values():
         first = group[0]
         if len(group) > 1:
             calls = tuple(sorted({call for each in group for call in each.calls}))
-            ids = tuple(rule for each in group for rule in each.rules)
+            ids = tuple(dict.fromkeys(rule for each in group for rule in each.rules))
             asked = sum(each.asked for each in group)
             yield replace(first, rules=ids, calls=calls, asked=max(len(calls), asked))
         else:

@@ -11,6 +11,8 @@ from opgen.learning.conditions import Condition, Feature, candidates
 
 LEAST = 3
 """Calls on either side of a condition that carry it."""
+ENOUGH = LEAST - 1e-3
+"""The same of sums of parts of calls."""
 PAIR = 2.0
 """What a second condition costs, in calls."""
 MOST_PAIRED = 400
@@ -34,21 +36,24 @@ def split(
     outcome: np.ndarray,
     usual: int,
     related: Set[str] = frozenset(),
-    least: int = LEAST,
+    explained: np.ndarray | None = None,
 ) -> Iterator[Share]:
-    """Shares of the calls at ``rows`` that did not return what is ``usual``; ``outcome`` (rows,) is
-    what each returned. Of all conditions that are carried, the one that explains most goes
-    first.
+    """Shares of the calls at ``rows``, of which ``known`` speaks, that did not return what is
+    ``usual``; ``outcome`` (rows,) is what each returned. Of all conditions that are carried, the
+    one that explains most goes first. A call that stands there several times counts once; those
+    that are ``explained`` count for nothing, and no condition may contradict them.
     """
-    left = np.ones(len(rows), dtype=bool)
+    _, number, times = np.unique(rows, return_inverse=True, return_counts=True)
+    weight = 1.0 / times[number]
+    left = np.ones(len(rows), dtype=bool) if explained is None else ~explained
     while True:
         best: tuple[float, Condition, int] | None = None
         for status in np.unique(outcome[left & (outcome != usual)]).tolist():
             wanted = left & (outcome == status)
             against = outcome != status
-            if wanted.sum() < LEAST or against.sum() < 1:
+            if weight[wanted].sum() < ENOUGH or not against.any():
                 continue
-            found = _best(known, rows, wanted, against, related, least)
+            found = _best(known, wanted * weight, against * weight, related)
             if found is not None and (best is None or found[0] > best[0]):
                 best = (*found, status)
         if best is None:
@@ -61,26 +66,26 @@ def split(
 
 def _best(
     known: Sequence[Feature],
-    rows: np.ndarray,
     wanted: np.ndarray,
     against: np.ndarray,
     related: Set[str],
-    least: int,
 ) -> tuple[float, Condition] | None:
-    """The condition, or the two together, that most of the wanted calls and no other call meet."""
-    singles = sorted(candidates(known, rows, wanted, related), key=lambda each: each.cost)
+    """The condition, or the two together, that most of the wanted calls and no other call meet.
+    ``wanted`` and ``against`` (rows,) are how much each call counts.
+    """
+    singles = sorted(candidates(known, wanted > 0, related), key=lambda each: each.cost)
     if not singles:
         return None
     holds = np.array([each.rows for each in singles])
-    hits, misses = holds @ wanted.astype(np.int64), holds @ against.astype(np.int64)
-    outside = int(against.sum())
+    hits, misses = holds @ wanted, holds @ against
+    outside = float(against.sum()) + 1e-9
     best: tuple[float, Condition] | None = None
-    for i in np.flatnonzero((misses == 0) & (hits >= LEAST)).tolist():
-        needed = 1 if singles[i].word else least
+    for i in np.flatnonzero((misses == 0) & (hits >= ENOUGH)).tolist():
+        needed = 1 if singles[i].word else LEAST
         score = float(hits[i]) - singles[i].cost
         if outside >= needed and (best is None or score > best[0]):
             best = score, singles[i]
-    if outside >= least:
+    if outside >= LEAST:
         pair = _best_pair(singles, holds, wanted, against, hits)
         if pair is not None and (best is None or pair[0] > best[0]):
             best = pair
@@ -94,13 +99,12 @@ def _best_pair(
     against: np.ndarray,
     hits: np.ndarray,
 ) -> tuple[float, Condition] | None:
-    useful = np.flatnonzero(hits >= LEAST)[:MOST_PAIRED]
-    some = holds[useful]
-    both = (some[:, wanted].astype(np.float32)) @ some[:, wanted].T.astype(np.float32)
-    bad = (some[:, against].astype(np.float32)) @ some[:, against].T.astype(np.float32)
+    useful = np.flatnonzero(hits >= ENOUGH)[:MOST_PAIRED]
+    some = holds[useful].astype(np.float32)
+    both, bad = ((some * counts.astype(np.float32)) @ some.T for counts in (wanted, against))
     cost = np.array([singles[i].cost for i in useful.tolist()])
     score = both - cost[:, None] - cost[None, :] - PAIR
-    score[(bad > 0) | (both < LEAST)] = -np.inf
+    score[(bad > 0) | (both < ENOUGH)] = -np.inf
     if not score.size or score.max() == -np.inf:
         return None
     first, second = divmod(int(score.argmax()), len(useful))

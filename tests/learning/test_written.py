@@ -81,7 +81,7 @@ def test_nobody_accepted_what_was_learnt(known: statuses.Statuses, text: str) ->
     deviates = np.flatnonzero(~page.admitted & right)
     assert len(deviates) > 20
     for own, accepted in ((text, False), (accept(text), True)):
-        answers = library.answers_to(page.judgement, errata(own))
+        answers = library.answers_to(page.judgement, {POOL: errata(own)})
         assert answers is not None
         told = [answers.answer(row) for row in deviates.tolist()]
         assert {one.basis for one in told if one} == {"observed"}

@@ -253,7 +253,8 @@ def judged(*calls: Call) -> Judgement:
 
 
 def answered(*calls: Call, known: Errata | None = None) -> library.LibraryAnswers:
-    answers = library.answers_to(judged(*calls), known)
+    source = None if known is None else {known.api: known}
+    answers = library.answers_to(judged(*calls), source)
     assert answers is not None
     return answers
 
