@@ -43,7 +43,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
     "--facts",
     "in_facts",
     is_flag=True,
-    help="Read each page anew, and say which facts it states otherwise than the spec.",
+    help="Read each page anew, and say in which facts it differs from the spec.",
 )
 @click.option(
     "--write",
@@ -196,7 +196,7 @@ def command(
 
 
 def _in_facts(operators: tuple[str, ...], folder: Path, as_json: bool) -> None:
-    """Print what the pages of a folder say otherwise than the specs."""
+    """Print the facts in which the pages of a folder differ from the specs."""
     from dataclasses import asdict
     from pathlib import Path
 
@@ -237,7 +237,7 @@ def _in_facts(operators: tuple[str, ...], folder: Path, as_json: bool) -> None:
                 counted(len(read.differences), "fact"),
                 counted(len(read.undecided), "line"),
             )
-            show(out, Paragraph(f"{name}: {facts} read otherwise, {left} to decide"))
+            show(out, Paragraph(f"{name}: differences in {facts}, {left} to decide"))
     if any(read.differences for read in found.values()):
         raise click.exceptions.Exit(DIFFERENCE)
 

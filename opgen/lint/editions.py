@@ -1,4 +1,4 @@
-"""What a newer page of an operator says otherwise than a spec, in facts: read from the page, not by
+"""In which facts a newer page of an operator differs from a spec: read from the page, not by
 digests of lines.
 """
 
@@ -19,8 +19,8 @@ from opgen.spec.spec import Spec
 
 @dataclass(frozen=True)
 class Changed:
-    """The facts that a page states otherwise, or that only one side has, and the lines of the page
-    that are left to a person.
+    """The facts that a page states differently, or that only one side has, and the lines of the
+    page that are left to a person.
     """
 
     page: Path
@@ -29,8 +29,8 @@ class Changed:
 
 
 def changed(spec: Spec, file: Path, page: Path) -> Changed:
-    """What a page says otherwise than the spec, whose file is ``file``; FileError where it is no
-    page of the operator.
+    """In what a page differs from the spec, whose file is ``file``; FileError where it is no page
+    of the operator.
 
     A fact that no pattern reads on the page is left out, and one of which a line that is left to
     decide may speak: nothing tells whether it still holds.

@@ -92,7 +92,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             ),
             Recipe(
                 "integers",
-                "any error at all: float32 sums are exact, so bits must match",
+                "any error in a sum, however small: float32 sums are exact",
                 *(INTEGERS, INTEGERS, INTEGERS, POWERS),
             ),
             Recipe(

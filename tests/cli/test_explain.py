@@ -38,7 +38,7 @@ def test_without_an_argument_all_words() -> None:
     [
         ("lenient", "forbids without naming a code"),
         ("known_deviation", "what the published library is known to do"),
-        ("integers", "any error at all"),
+        ("integers", "any error in a sum"),
         ("stride_swapped", "the strides of two axes are exchanged"),
     ],
 )

@@ -123,7 +123,7 @@ def test_the_command_prints_both_sides(tmp_path: Path) -> None:
     page.write_text(text, encoding="utf-8")
     told = run("audit", "tanh_backward", "--pages", tmp_path, "--facts")
     assert told.exit_code == 1, told.stderr
-    assert "tanh_backward" in told.stdout and "read otherwise" in told.stdout
+    assert "tanh_backward" in told.stdout and "differences in" in told.stdout
     told = run("audit", "tanh_backward", "--pages", tmp_path, "--facts", "--json")
     plain = json.loads(told.stdout)["tanh_backward"]
     assert "product" in {one["fact"] for one in plain["differences"]}
