@@ -260,6 +260,7 @@ FAMILIES: Mapping[str, Family] = {
     "value_not_above": _below(">", 1),
     "half": lambda facts, said: halves(facts, said) or None,
     "numel": lambda facts, said: numel(facts, said) or None,
+    "product": lambda facts, said: ["product"],
     "rank": _rank,
     "rank_above": _rank_above,
     "rank_outside": _rank_outside,

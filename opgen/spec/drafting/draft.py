@@ -12,6 +12,7 @@ from opgen.model import FileError, Problem
 from opgen.spec.drafting import cells
 from opgen.spec.drafting.breaches import breach
 from opgen.spec.drafting.facts import Clause, DraftedParameter, Facts, Key
+from opgen.spec.drafting.joined import contradictions, copied_places, copy
 from opgen.spec.drafting.patterns import Claim, Reader, grammar, normal
 from opgen.spec.drafting.pending import ATTRIBUTES_IN_WORDS, TELLING, Left, pending
 from opgen.spec.drafting.said import Said
@@ -57,7 +58,9 @@ def draft(page: PageText, file: str) -> Draft:
     drafter = _Drafter(page, facts, tuple(products))
     drafter.cells()
     drafter.sentences()
+    contradictions(facts)
     drafter.codes()
+    copied_places(facts)
     return Draft(page.api, products, facts, frozenset(pending(facts, drafter.open)))
 
 
@@ -118,7 +121,7 @@ class _Drafter:
                     ]
         for name, column, sentence in said:
             self._sentence(sentence, f"{column} of {name}", name, ABOUT[column])
-        self._copied()
+        copy(self.facts)
 
     def _role(self, parameter: DraftedParameter, role: str, line: int) -> None:
         """The prototype says what is written; a table that says otherwise is told."""
@@ -127,6 +130,7 @@ class _Drafter:
             (not written, written),
             (False, False),
         ):
+            self.facts.disputed.add(parameter.name)
             self.facts.todo(
                 line, f"the table and the prototype differ on whether '{parameter.name}' is written"
             )
@@ -142,16 +146,6 @@ class _Drafter:
         if values is None or any(sentence.products for sentence in sentences):
             return False
         return self.facts.set(parameter.name, column, values, sentences[0].line)
-
-    def _copied(self) -> None:
-        """Tensors that share dtypes, formats or ranks with one that has a list have it too."""
-        for name, parameter in self.facts.parameters.items():
-            for rule in self.facts.rules.values():
-                if rule.about[0] == name or rule.about[-1] == name:
-                    other = rule.about[0] if rule.about[-1] == name else rule.about[-1]
-                    known = self.facts.parameters[other].keys.get(rule.attribute)
-                    if known and not rule.when and rule.attribute not in parameter.keys:
-                        parameter.keys[rule.attribute] = Key(known.value, list(rule.at))
 
     # sentences ------------------------------------------------------------------------------------
     def sentences(self) -> None:

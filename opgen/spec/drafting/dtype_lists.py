@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opgen.spec.drafting.facts import Facts, Key, per_product
+from opgen.spec.drafting.facts import Facts, Key, per_product, reached
 from opgen.spec.drafting.said import Said
 from opgen.spec.pages.reading import product_of
 
@@ -55,7 +55,7 @@ def no_dtypes(facts: Facts, said: Said) -> bool:
 
 
 def _restrict(facts: Facts, said: Said, change: Callable[[list[str]], list[str] | None]) -> bool:
-    names = said.subjects or tuple(
+    names = _joined(facts, said) or tuple(
         p.name for p in facts.of_family("tensor") if _floating(_general(facts, p.name))
     )
     general = {name: _general(facts, name) for name in names}
@@ -72,10 +72,30 @@ def _restrict(facts: Facts, said: Said, change: Callable[[list[str]], list[str] 
     return True
 
 
+def _joined(facts: Facts, said: Said) -> tuple[str, ...]:
+    """Those of which a sentence speaks; what holds for some products holds there for all tensors of
+    the same dtype.
+    """
+    if not said.products:
+        return said.subjects
+    pairs = [
+        frozenset(r.about) for r in facts.sharing("dtype", facts.parameters).values() if not r.when
+    ]
+    more = set().union(*(reached(name, pairs) for name in said.subjects)) - {*said.subjects}
+    known = [facts.parameters[name].keys.get("dtype") for name in said.subjects]
+    lists = [key.value for key in known if key]
+    alike = (n for n in facts.in_order(more) if _general(facts, n) in map(_any, lists))
+    return (*said.subjects, *alike)
+
+
+def _any(value: object) -> list[str]:
+    return per_product(value).get("any", [])
+
+
 def _general(facts: Facts, name: str) -> list[str]:
     """The dtypes of a tensor for products that no sentence names."""
     key = facts.parameters[name].keys.get("dtype")
-    return per_product(key.value).get("any", []) if key else []
+    return _any(key.value) if key else []
 
 
 def _floating(dtypes: Iterable[str]) -> bool:

@@ -75,13 +75,15 @@ class DraftedRule:
 @dataclass
 class Facts:
     """What was read so far. ``places``: rule id -> where the page puts it; ``undecided``: line ->
-    what there is to decide, in our words -> the parameters in it.
+    what there is to decide, in our words -> the parameters in it; ``disputed``: rules, and
+    parameters for their kind, that the page contradicts elsewhere.
     """
 
     parameters: dict[str, DraftedParameter]
     rules: dict[str, DraftedRule] = field(default_factory=dict)
     places: dict[str, Clause] = field(default_factory=dict)
     undecided: dict[int, dict[str, set[str]]] = field(default_factory=dict)
+    disputed: set[str] = field(default_factory=set)
 
     def todo(self, line: int, what: str, names: Iterable[str] = ()) -> None:
         """Leave a line to a person; ``names``: the parameters that stand in it."""
@@ -193,7 +195,7 @@ def per_product(value: Value) -> Mapping[str, list[str]]:
 
 def rule_ids(facts: Facts) -> dict[str, tuple[tuple[str, ...], str]]:
     """Rule -> the parameters that it is about, and its key or attribute."""
-    result: dict[str, tuple[tuple[str, ...], str]] = {}
+    result: dict[str, tuple[tuple[str, ...], str]] = {"product": ((), "product")}
     for name, parameter in facts.parameters.items():
         keys: Iterable[str] = parameter.keys
         if parameter.is_pointer and "null" not in parameter.keys:

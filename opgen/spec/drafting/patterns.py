@@ -30,6 +30,10 @@ DEPENDS = re.compile("当|若|如果|时|场景|否则|除|仅|只|但|或|外|�
 """Words by which one part of a sentence may limit another."""
 
 
+APART = re.compile(r"(?:(?<![A-Za-z0-9]),|,(?![A-Za-z0-9]))(?![^(\[]*[)\]])|且")
+"""What stands between parts of a sentence: no comma in brackets, none in a list of names."""
+
+
 class Claim(NamedTuple):
     """What a sentence says: by which family of patterns, and the members of each list in it."""
 
@@ -137,7 +141,7 @@ class Reader:
         whole = self._whole(text, section)
         if whole is not None:
             return whole, []
-        split = re.split(r",(?![^(\[]*[)\]])|且", text)
+        split = APART.split(text)
         read = {part: self._whole(part, section) for part in split if part}
         claims = tuple(claim for said in read.values() if said for claim in said)
         left = [part for part, said in read.items() if said is None]

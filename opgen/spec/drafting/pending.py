@@ -19,9 +19,13 @@ TELLING = {
     "empty": "空",
     "null": "空",
     "length": "长度|size|大小|维|shape",
+    "broadcast": "broadcast|Broadcast|广播|shape",
+    "product": "处理器|产品|平台|芯片",
     "": "范围|大于|小于|值|超过|满足",
 }
 """Key -> words of a clause that may be about it; those of "" for keys that limit a value."""
+ALL = "^参数不(?:满足|符合)|^(?:输入|输出|入参|出参)?参数.*不(?:满足|符合)"
+"""Words of a clause that may be about anything that the page demands."""
 ATTRIBUTES_IN_WORDS = {"dtype": "类型|dtype", "format": "格式", "shape": "shape", "empty": "空"}
 """The same of a statement."""
 
@@ -30,11 +34,14 @@ def pending(facts: Facts, left: Iterable[Left]) -> Iterator[str]:
     """The rules that an undecided sentence may be about: what it says may be another value, the
     code of a rule without one, or a contradiction.
     """
+    yield from facts.disputed
     for rule, (names, key) in rule_ids(facts).items():
         for words, named, telling in left:
             if telling is TELLING and rule in facts.places:
                 continue
             about = names if telling is TELLING else names[:1]
             telling_words = telling.get(key, telling.get("", "$^"))
+            if telling is TELLING and key not in ("null", "product"):
+                telling_words += f"|{ALL}"
             if (not named or set(named) & set(about)) and re.search(telling_words, words):
                 yield rule

@@ -97,8 +97,19 @@ def broadcastable(facts: Facts, line: int, names: Iterable[str]) -> list[str]:
     ]
 
 
+def _same_shapes(facts: Facts, names: set[str]) -> bool:
+    """Whether sentences gave some of these tensors one shape, which another then disputes."""
+    told = {n for n, rule in facts.sharing("shape", names).items() if not rule.when}
+    shared = {name for rule in told for name in facts.rules[rule].about}
+    touched = {n for n, r in facts.rules.items() if r.attribute == "shape" and shared & {*r.about}}
+    facts.disputed |= touched
+    return bool(told)
+
+
 def _broadcast(facts: Facts, said: Said) -> bool:
     (own, *others), names = said.subjects or ("",), said.claim.of("names")
+    if _same_shapes(facts, {own, *others, *names}):
+        return False
     if names and not others:
         return all(broadcastable(facts, said.line, (own, name)) for name in names)
     return not names and bool(broadcastable(facts, said.line, said.subjects))

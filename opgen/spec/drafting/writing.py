@@ -97,12 +97,8 @@ def _returns(draft: Draft) -> Iterable[str]:
         for number, rules in numbers.items():
             yield from _wrapped(f"    {number}: ", rules)
     rest = [rule for rule in known if rule not in facts.places]
-    silent = (
-        []
-        if any(rule.endswith(".null") for rule in facts.places)
-        else [rule for rule in rest if known[rule][1] == "null"]
-    )
-    yield from _wrapped("  unstated: ", ["product", *(r for r in rest if r not in silent)])
+    silent = [rule for rule in rest if known[rule][1] == "null"]
+    yield from _wrapped("  unstated: ", [r for r in rest if r not in silent])
     if silent:
         yield from _wrapped("  assumed: ", silent)
 

@@ -1,0 +1,51 @@
+"""What follows for tensors that share dtypes, formats, ranks or shapes with others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opgen.spec.drafting.facts import DraftedRule, Facts, Key, reached
+
+
+def copy(facts: Facts) -> None:
+    """Tensors that share dtypes, formats or ranks with one that has a list have it too."""
+    for name, parameter in facts.parameters.items():
+        for rule, other in _shared(facts, name):
+            known = facts.parameters[other].keys.get(rule.attribute)
+            if known and rule.attribute not in parameter.keys:
+                parameter.keys[rule.attribute] = Key(known.value, list(rule.at))
+
+
+def copied_places(facts: Facts) -> None:
+    """A list that stands in no cell of its own is answered as the rule that gives it."""
+    for name, parameter in facts.parameters.items():
+        for rule, _ in _shared(facts, name):
+            key = parameter.keys.get(rule.attribute)
+            ids = [known for known, body in facts.rules.items() if body is rule]
+            if key and key.at[0] in rule.at and ids[0] in facts.places:
+                facts.places.setdefault(f"{name}.{rule.attribute}", facts.places[ids[0]])
+
+
+def _shared(facts: Facts, name: str) -> Iterator[tuple[DraftedRule, str]]:
+    """The rules by which a tensor shares an attribute with another, without condition."""
+    for rule in facts.rules.values():
+        if name in (rule.about[0], rule.about[-1]) and rule.attribute and not rule.when:
+            yield rule, rule.about[0] if rule.about[-1] == name else rule.about[-1]
+
+
+def contradictions(facts: Facts) -> None:
+    """Tensors of one shape of which one may be empty and another not: a person decides."""
+    pairs = [
+        frozenset(r.about) for r in facts.sharing("shape", facts.parameters).values() if not r.when
+    ]
+    for name, parameter in facts.parameters.items():
+        empty = parameter.keys.get("empty")
+        others = [facts.parameters[other] for other in facts.in_order(reached(name, pairs))]
+        told = [other.name for other in others if _may_be_empty(other.keys.get("empty"))]
+        if empty and empty.value is False and told:
+            facts.disputed.add(f"{name}.empty")
+            facts.todo(empty.at[0], f"{name} may not be empty, and has a shape that may", told)
+
+
+def _may_be_empty(key: Key | None) -> bool:
+    return key is not None and key.value is True

@@ -1,0 +1,236 @@
+"""Whether two specs of one page say the same: facts under names that no person chose.
+
+A person may write one fact in several ways. Letters of a shape are equalities of axes, the same
+letters a common shape; equalities are compared with what follows from them; an output's ``when``
+that is its own mask is no part of a fact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from opgen.lint.facts import answer, dtypes
+from opgen.spec.drafting.facts import reached
+from opgen.spec.rules import Rule
+from opgen.spec.spec import Parameter, Spec
+
+EQUAL = re.compile(r"(\w+)\.(dtype|format|rank|shape) == (\w+)\.\2( when .*)?")
+AXES = re.compile(r"(\w+)\.shape\[(-\d)\] == (\w+)\.shape\[(-\d)\]")
+OF_A_RANK = re.compile(r"( when|,) \w+\.rank (?:==|>|>=) \d+$")
+ARRAY = re.compile(r"\w+ == \w+\.shape$|\w+\.shape == \w+$")
+SAME_RANK = re.compile(
+    r"((\w+)\.shape == (\w+)\.shape) when (?:\2\.rank == \3|\3\.rank == \2)\.rank$"
+)
+NESTED = re.compile(r"broadcastable\((\w+)\.shape, broadcast\((\w+)\.shape, (\w+)\.shape\)\)$")
+
+
+class Fact(NamedTuple):
+    """What is said, where its breach is answered, and its lines."""
+
+    says: str
+    place: str
+    lines: frozenset[int]
+
+    @property
+    def code(self) -> str:
+        """The answer without the number of its clause."""
+        return self.place.split(",")[0].split(".")[0]
+
+
+def facts_of(spec: Spec) -> dict[str, Fact]:
+    """The facts of a spec's page: name -> fact. What is ``assumed`` is no fact of the page."""
+    facts = {
+        name: Fact(f"{place} {parameter.kind}", "", frozenset())
+        for place, (name, parameter) in enumerate(spec.parameters.items())
+    }
+    names = names_of(spec)
+    listed = {product: dtypes(spec, product) for product in spec.products}
+    for rule in spec.rules:
+        if rule.bucket == "assumed":
+            continue
+        own = spec.parameters[rule.parameter].at if rule.parameter else ()
+        for name, says in named(spec, rule, names, listed):
+            facts[name] = Fact(says, answer(rule), frozenset((*rule.at, *own)))
+    return facts
+
+
+def named(
+    spec: Spec,
+    rule: Rule,
+    names: Mapping[str, str],
+    listed: Mapping[str, Mapping[str, tuple[str, ...]]],
+) -> Iterator[tuple[str, str]]:
+    """What a rule says, each with its name: dtypes product by product, relations each on its own,
+    shapes axis by axis.
+    """
+    own = spec.parameters.get(rule.parameter or "")
+    if rule.key == "dtype":
+        lists = [sorted(listed[p].get(str(rule.parameter), ())) for p in sorted(spec.products)]
+        yield rule.id, str(lists)
+    elif rule.key == "shape" and own:
+        yield from ((says, says) for says in axes(spec, own))
+    elif rule.key is None and rule.id != "product":
+        for says in relations(spec, rule, names):
+            yield says, says
+    else:
+        text = re.sub(r"\(([^()]*)\)", in_order, without_mask(spec, plain(rule.text, names)))
+        most = re.fullmatch(r"(\w+\.rank) in \((0, 1, 2.*)\)", text)
+        text = f"{most[1]} <= {most[2].split(', ')[-1]}" if most else text
+        yield text if most else rule.id, text
+
+
+def relations(spec: Spec, rule: Rule, names: Mapping[str, str]) -> Iterator[str]:
+    """The requirements of a rule, equalities with their sides in order."""
+    for guard in rule.guards:
+        when = f" when {plain(guard.when.text, names)}" if guard.when else ""
+        text = plain(guard.require.text, names).removeprefix("True == ").removesuffix(" == True")
+        nested = NESTED.match(text)
+        if nested:
+            yield from (
+                in_turn(spec, f"broadcastable({nested[1]}.shape, {nested[i]}.shape)")
+                for i in (2, 3)
+            )
+            continue
+        left, equals, right = text.partition(" == ")
+        said = equals.join(sorted((left, right))) if equals else in_turn(spec, left)
+        said = SAME_RANK.sub(r"\1", without_mask(spec, said + when))
+        yield OF_A_RANK.sub("", said) if AXES.match(said) else said
+
+
+def in_turn(spec: Spec, text: str) -> str:
+    """Two shapes that broadcast, in the order of the prototype."""
+    pair = re.fullmatch(r"broadcastable\((\w+)\.shape, (\w+)\.shape\)", text)
+    if not pair:
+        return text
+    first, last = sorted(pair.groups(), key=[*spec.parameters].index)
+    return f"broadcastable({first}.shape, {last}.shape)"
+
+
+def axes(spec: Spec, own: Parameter) -> Iterator[str]:
+    """What the letters of a shape say: that it is the shape of an earlier tensor, or that axes
+    are those of earlier tensors or the values of scalars.
+    """
+    earlier = [*spec.parameters.values()][: [*spec.parameters].index(own.name)]
+    for other in earlier:
+        if other.shapes == own.shapes:
+            yield " == ".join(sorted((f"{own.name}.shape", f"{other.name}.shape")))
+            return
+    places = names_of(spec, earlier)
+    told = {}
+    for shape in own.shapes.values():
+        for axis, letter in enumerate(shape):
+            if str(letter) in places:
+                pair = (places[str(letter)], f"{own.name}.shape[{axis - len(shape)}]")
+                told[" == ".join(sorted(pair))] = None
+    yield from told
+
+
+def in_order(members: re.Match[str]) -> str:
+    return "(" + ", ".join(sorted(filter(None, map(str.strip, members[1].split(","))))) + ")"
+
+
+def without_mask(spec: Spec, text: str) -> str:
+    """A fact about an output without the condition that its mask asks for it."""
+    output = spec.parameters.get(re.split(r"[.\[ ]", text)[0])
+    masks = {p.mask.text for p in spec.parameters.values() if p.mask and p.name in text}
+    for mask in masks if output else ():
+        text = text.removesuffix(f" when {mask}")
+    return text
+
+
+def names_of(spec: Spec, of: Iterable[Parameter] | None = None) -> dict[str, str]:
+    """Letter or slot -> the axis, from the last, or the item that it is."""
+    result: dict[str, str] = {}
+    for parameter in spec.parameters.values() if of is None else of:
+        for shape in parameter.shapes.values():
+            for axis, letter in enumerate(shape):
+                result.setdefault(str(letter), f"{parameter.name}.shape[{axis - len(shape)}]")
+        for size, slots in sorted(parameter.items.items(), reverse=True):
+            for item, (slot, *_) in enumerate(slots):
+                if size == len(slots):
+                    result.setdefault(slot, f"{parameter.name}[{item}]")
+    return result
+
+
+def plain(text: str, names: Mapping[str, str]) -> str:
+    return re.sub(r"(?<![\w.'])[A-Za-z_]\w*(?![\w'(])", lambda at: names.get(at[0], at[0]), text)
+
+
+# one spec held against another --------------------------------------------------------------------
+def says_too(name: str, fact: Fact, others: Mapping[str, Fact]) -> bool:
+    """Whether other facts have this one, with its code and a line, or it follows from them."""
+    other = others.get(name)
+    if other:
+        lines = not fact.lines or not other.lines or bool(fact.lines & other.lines)
+        return lines and (fact.says, fact.code) == (other.says, other.code)
+    equal = EQUAL.fullmatch(fact.says)
+    if equal and joined(fact, equal, others):
+        return True
+    return only_format(fact, others) or of_the_same(fact, others) or told_elsewhere(fact, others)
+
+
+def joined(fact: Fact, equal: re.Match[str], others: Mapping[str, Fact]) -> bool:
+    """Whether equalities with the same answer join what this one joins."""
+    one, attribute, other, when = equal.groups()
+    pairs = []
+    for candidate in others.values():
+        match = EQUAL.fullmatch(candidate.says)
+        alike = match and (match[2] == attribute or (match[2], attribute) == ("shape", "rank"))
+        if match and alike and (match[4], candidate.code) == (when, fact.code):
+            pairs.append(frozenset((match[1], match[3])))
+    return other in reached(one, pairs)
+
+
+def only_format(fact: Fact, others: Mapping[str, Fact]) -> bool:
+    """Two tensors that both have the only format."""
+    same = re.fullmatch(r"(\w+)\.format == (\w+)\.format", fact.says)
+    found = [others.get(f"{name}.format") for name in same.groups()] if same else []
+    told = [f.says.partition(".")[2] for f in found if f]
+    return len(told) == 2 and told[0] == told[1] and "," not in told[0]
+
+
+def of_the_same(fact: Fact, others: Mapping[str, Fact]) -> bool:
+    """A rank, or no extent of 0, as a tensor of the same shape has it, as the inputs of a broadcast
+    have it, or as the items of an array that is the shape are many.
+    """
+    told = re.match(r"(\w+)(\.rank (?:in|<=|>=) .*|\.numel != 0)$", fact.says)
+    if not told:
+        return False
+    pairs = [
+        frozenset(re.findall(r"(\w+)\.shape", other))
+        for other in others
+        if re.match(r"(\w+)\.shape == (\w+)\.shape$|broadcast.* == \w+\.shape$", other)
+    ]
+    pairs += [
+        frozenset(re.findall(r"\w+", pair)) - {"shape"} for pair in others if ARRAY.match(pair)
+    ]
+    stated = {other.says for other in others.values()}
+    stated |= {
+        says.replace(f"len({a})", f"{a}.rank")
+        for says in stated
+        for a in re.findall(r"^len\((\w+)\) in", says)
+    }
+    return any(
+        f"{other}{rest}" in stated
+        for other in reached(told[1], pairs)
+        for rest in (told[2], *ends(told[2]))
+    )
+
+
+def ends(rest: str) -> list[str]:
+    """The limit to which a list of ranks comes where the least rank is stated by itself."""
+    ranks = re.findall(r"\d", rest) if " in " in rest else []
+    return [f".rank <= {ranks[-1]}"] if ranks[:1] == ["1"] else []
+
+
+def told_elsewhere(fact: Fact, others: Mapping[str, Fact]) -> bool:
+    """Whether what forbids one tensor to be empty is told of another that has its line."""
+    return fact.says.endswith(".numel != 0") and any(
+        other.says.endswith(".numel != 0")
+        and fact.code == other.code
+        and fact.lines <= other.lines | fact.lines
+        and max(fact.lines, default=0) in other.lines
+        for other in others.values()
+    )
