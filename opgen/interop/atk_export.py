@@ -61,7 +61,7 @@ def _refuse(case: CaseView) -> str:
         return "it writes no output, and ATK makes outputs from goldens"
     args, golden = case.call["args"], case.golden
     if any(args[p.name] is not None and p.name not in golden for p in spec_of(case).outputs):
-        return "an output that is switched off has a pointer, and ATK would compare it"
+        return "an output that is masked out has a pointer, and ATK would compare it"
     empty = any(value == [] for value in args.values())
     return "an empty array, for which ATK's case file has no form" if empty else ""
 

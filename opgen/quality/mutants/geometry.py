@@ -205,7 +205,7 @@ MUTANTS = (
     ),
     Mutant(
         "pool_padding_swapped",
-        "the paddings of the two axes are exchanged",
+        "the paddings of two axes are exchanged",
         ("padH", "padW"),
         kernel=exchanged("pad"),
     ),
@@ -217,7 +217,7 @@ MUTANTS = (
     ),
     Mutant(
         "padding_end_ignored",
-        "the padding after an axis is never larger than the one before it",
+        "padding after an axis is ignored as far as it exceeds the padding before the axis",
         ("padRight", "dW", "transposed"),
         kernel=on_gradient(end_as_beginning),
     ),

@@ -45,7 +45,7 @@ SHAPES = (
     (1, 2, 1, 3, 1, 2, 9),
     (),
 )
-"""Shapes of tensors whose axes have no letters: below and beyond blocks of 16, 64 and 256."""
+"""Shapes of tensors whose axes have no letters: just below and above 16, 64, 256 and multiples."""
 MOST_SHAPES = 6
 ITEMS = ([2, 1, 0, 3], [1, 2, 0, 4])
 """Items of arrays, in turn: those beside each other differ at first."""
@@ -269,7 +269,7 @@ class _Axes:
             self.add(
                 [f"{tensor.name}.shape"],
                 fit[:MOST_SHAPES],
-                "several ranks, below and beyond blocks of 16, 64 and 256",
+                "several ranks, just below and above multiples of 16, 64 and 256",
                 {"smoke": fit[:2]},
                 least=1,
             )
