@@ -1,0 +1,40 @@
+"""Texts and numbers as people write and read them."""
+
+from __future__ import annotations
+
+
+def unkept(text: str) -> str:
+    r"""Why no HDF5 file can keep a text; an empty text where it can.
+
+    >>> unkept("a\0"), unkept("\ud800"), unkept("超")
+    ('holds a NUL character', 'is not Unicode text', '')
+    """
+    if "\0" in text:
+        return "holds a NUL character"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "is not Unicode text"
+    return ""
+
+
+def natural(text: str) -> int | None:
+    """The number that is written with the digits 0 to 9, at most 18 of them; None for any other
+    text.
+
+    >>> natural("012"), natural("-1"), natural("²"), natural("9" * 5000)
+    (12, None, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def size(number: int) -> str:
+    """Bytes for people.
+
+    >>> size(999), size(15_300), size(2_500_000)
+    ('999 B', '15.3 kB', '2.5 MB')
+    """
+    units = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+    return next(
+        (f"{number / step:.1f} {unit}" for unit, step in units if number >= step), f"{number} B"
+    )
