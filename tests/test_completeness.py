@@ -48,11 +48,11 @@ COVERED_BY = {
         " minimization.cpp_program minimization.program_text"
         " minimization.python_program minimization.torch_program minimization.trials"
         " minimization.torch_function_calls minimization.torch_normalizations"
-        " minimization.torch_pools"
+        " minimization.torch_losses minimization.torch_pools"
     ),
     "test_run_torch.py": (
         "devices.torch_adapter devices.torch_functions devices.torch_normalizations"
-        " devices.torch_pools"
+        " devices.torch_losses devices.torch_pools"
     ),
     "test_probes.py": "generation.probe_calls",
     "test_seeds.py": "generation.seeding",

@@ -86,16 +86,6 @@ def of_result(
     return operator(g, y.conj().resolve_conj())
 
 
-def squared_error(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
-    """``aten.mse_loss_backward``, but a mean counts the elements of self, as the page has it."""
-    given = [tensors[name] for name in ("gradOutput", "self", "target")]
-    g, x, y = torch.broadcast_tensors(*(wide(tensor) for tensor in given if tensor is not None))
-    total = aten.mse_loss_backward(g.contiguous(), x.contiguous(), y.contiguous(), 2)
-    source = tensors["self"]
-    assert source is not None
-    return {"out": total / max(source.numel(), 1) if args["reduction"] == 1 else total}
-
-
 _AT_SELF: Mapping[str, Function] = {
     "FastGelu": fast_gelu,
     "Gelu": gelu,
@@ -116,7 +106,6 @@ FUNCTIONS: Mapping[str, Adapter] = {
         for name, function in _AT_SELF.items()
     },
     "aclnnGeluBackwardV2": partial(applied, function=gelu),
-    "aclnnMseLossBackward": squared_error,
     "aclnnEluBackward": partial(applied, function=elu, at="selfOrResult"),
     "aclnnSeluBackward": partial(
         applied,

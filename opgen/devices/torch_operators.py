@@ -18,6 +18,7 @@ from opgen.devices.torch_adapter import (
     wide,
 )
 from opgen.devices.torch_functions import FUNCTIONS
+from opgen.devices.torch_losses import LOSSES
 from opgen.devices.torch_normalizations import NORMALIZATIONS
 from opgen.devices.torch_pads import PADS
 from opgen.devices.torch_pools import POOLS, per_axis
@@ -144,6 +145,7 @@ def log_softmax(tensors: TensorsByName, args: Arguments, wanted: frozenset[str])
 ADAPTERS: Mapping[str, Adapter] = {
     **NORMALIZATIONS,
     **FUNCTIONS,
+    **LOSSES,
     **PADS,
     **POOLS,
     **UPSAMPLINGS,

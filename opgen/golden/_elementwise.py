@@ -35,8 +35,10 @@ def functions(formula: Formula, output: str) -> tuple[Function, Function, Callab
         rank = max(a.ndim for a in given.values())
         operands = {name: Tracked.given(_aligned(a, rank)) for name, a in given.items()}
         result = formula(operands, names)
-        size = np.fmax(result.error * SECOND_ORDER, np.abs(result.value))
-        return {output: result.value}, {output: size}
+        shape = np.broadcast_shapes(*(operand.value.shape for operand in operands.values()))
+        value = np.broadcast_to(result.value, shape)
+        size = np.fmax(result.error * SECOND_ORDER, np.abs(value))
+        return {output: value}, {output: size}
 
     def golden(tensors: Tensors, names: Names, wanted: Collection[str]) -> Outputs:
         return both(tensors, names, wanted)[0]

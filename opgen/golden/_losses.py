@@ -1,17 +1,33 @@
-"""What gradients of losses share: how many elements a mean is taken of."""
+"""What losses share: how many elements a mean is taken of."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
+
+from opgen.golden import Array, Differentiable, Tensors
+from opgen.golden._absolute import Outputs
 from opgen.golden._elementwise import Names
 from opgen.golden._tracked import Tracked
 
-NONE, MEAN, SUM = 0, 1, 2
+NONE, MEAN, SUM, BATCHMEAN = 0, 1, 2, 3
 
 
-def reduced(gradient: Tracked, count: int, names: Names) -> Tracked:
-    """The gradient of one element: of a mean of ``count`` elements a part, by a quotient or by a
-    product with a rounded 1 / count.
+def reduced(gradient: Tracked, shape: tuple[int, ...], names: Names) -> Tracked:
+    """The gradient of one element: of a mean of a loss of a shape a part, by a quotient or by a
+    product with a rounded 1 / count. A BATCHMEAN counts the first axis alone.
     """
-    if names["reduction"] != MEAN:
-        return gradient
-    return gradient / float(max(count, 1))
+    counted = {MEAN: shape, BATCHMEAN: shape[:1]}.get(names["reduction"])
+    return gradient if counted is None else gradient / float(max(prod(counted), 1))
+
+
+def differentiable(loss: Callable[[Array, Array, Names], Array], output: str) -> Differentiable:
+    """The forward of a loss of ``self`` and ``target``: its terms, each a part of a mean."""
+
+    def forward(tensors: Tensors, names: Names) -> Outputs:
+        x, y = tensors["self"], tensors["target"]
+        assert x is not None and y is not None
+        terms = Tracked.given(loss(x, y, names))
+        return {"gradOutput": reduced(terms, x.shape[1:], names).value}
+
+    return Differentiable(forward, {output: "self"})

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from opgen.golden._elementwise import Names, Operands, depth, functions, probe
-from opgen.golden._losses import reduced
+from opgen.golden._losses import differentiable, reduced
 from opgen.golden._tracked import Tracked
 
-__all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
+__all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 
 VERSION = 1
 PROBES = [
@@ -21,7 +19,8 @@ def formula(of: Operands, names: Names) -> Tracked:
     """Lines 34 to 42 of the page, aclnnMseLossBackward.md: a mean counts the elements of self."""
     x = of["self"]
     gradient = of["gradOutput"] * (x - of["target"]) * 2
-    return reduced(gradient, prod(x.value.shape[1:]), names)
+    return reduced(gradient, x.value.shape[1:], names)
 
 
 golden, magnitude, both = functions(formula, "out")
+FORWARD = differentiable(lambda x, y, names: (x - y) ** 2, "out")

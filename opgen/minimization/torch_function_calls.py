@@ -39,10 +39,6 @@ _LINES: Mapping[str, str] = {
         f"_, buffer = {_ATEN}.log_sigmoid_forward(self)\n"
         f"gradInput = {_ATEN}.log_sigmoid_backward(gradOutput, self, buffer)"
     ),
-    "MseLossBackward": (
-        "same = torch.broadcast_tensors(gradOutput, self, target)\n"
-        f"out = {_ATEN}.mse_loss_backward(*same, 2) / (self.numel() if {{reduction}} == 1 else 1)"
-    ),
     "SeluBackward": (
         f"gradInput = {_ATEN}.elu_backward(\n"
         "    gradOutput, 1.6732632423543772, 1.0507009873554805, 1.0, True, result\n)"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from opgen.devices.torch_dtypes import NATIVE, WIDE
-from opgen.minimization import torch_normalizations, torch_pools
+from opgen.minimization import torch_losses, torch_normalizations, torch_pools
 from opgen.minimization.failure import Failure
 from opgen.minimization.program_text import (
     NO_ANSWER,
@@ -191,6 +191,7 @@ def _nll_loss(args: Arguments) -> str:
 CALLS: Mapping[str, Callable[[Arguments], str]] = {
     **FUNCTIONS,
     "aclnnConvolutionBackward": _convolution,
+    **torch_losses.CALLS,
     **torch_normalizations.CALLS,
     **torch_pools.CALLS,
     **{
