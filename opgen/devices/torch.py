@@ -145,16 +145,18 @@ def _output(tensor: torch.Tensor, desc: Argument) -> Array:
     tensor = tensor.reshape(desc.shape).detach().contiguous().cpu()
     if tensor.dtype == torch.bfloat16:
         return np.asarray(tensor.view(torch.int16).numpy().view(DTYPES[desc.dtype].numpy))
-    if tensor.dtype == getattr(torch, NATIVE[desc.dtype]):
+    if str(tensor.dtype) == f"torch.{NATIVE.get(desc.dtype)}":
         return np.asarray(tensor.numpy())
     wide = tensor.to(torch.complex128 if tensor.is_complex() else torch.float64).numpy()
     return stored(wide, desc.dtype)
 
 
 def _wide(storage: Array, dtype: str, compute: str) -> torch.Tensor:
-    """Stored values rounded once to the compute dtype, as FLOAT; DOUBLE and complex as they are."""
+    """Stored values rounded once to the compute dtype, as FLOAT; those of wide dtypes as they are,
+    whole numbers as DOUBLE.
+    """
     if dtype in WIDE:
-        return torch.from_numpy(storage)
+        return torch.from_numpy(storage.astype(WIDE[dtype], copy=False))
     if compute in FORMATS:
         storage = in_compute(storage.astype(np.float64), dtype, compute)
     return torch.from_numpy(storage.astype(np.float32))

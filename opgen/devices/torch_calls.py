@@ -16,7 +16,7 @@ import torch
 from opgen.calls.call_json import make_call, plain
 from opgen.calls.kinds import KINDS
 from opgen.devices.torch_adapter import Arguments
-from opgen.devices.torch_dtypes import NATIVE
+from opgen.devices.torch_dtypes import NATIVE, WHOLE
 from opgen.devices.torch_operators import ADAPTERS
 from opgen.model import Call, TensorDesc
 from opgen.spec.catalog import catalog
@@ -32,10 +32,7 @@ OTHERWISE = {
     "training": "train",
 }
 """What torch calls a parameter that the vendor names otherwise."""
-WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "BOOL")
-DTYPES = {getattr(torch, name): word for word, name in NATIVE.items()} | {
-    getattr(torch, word.lower()): word for word in WHOLE
-}
+DTYPES = {getattr(torch, name): word for word, name in NATIVE.items()}
 """Of torch -> of the vendor."""
 USUAL = {3: "NCL", 4: "NCHW", 5: "NCDHW"}
 """The format of a tensor with channels, by its rank."""

@@ -20,7 +20,7 @@ from opgen.numerics.bounds import Limits, Sums, bounded, certain_overflows
 from opgen.numerics.chain import chain_of
 from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.formats import DTYPES
-from opgen.numerics.readings import as_far_apart, share, without_subnormals
+from opgen.numerics.readings import as_far_apart, beyond_float, share, without_subnormals
 from opgen.numerics.rounding import kept_in
 from opgen.numerics.signs import DRAWS
 from opgen.suite.batch import Batch
@@ -151,6 +151,8 @@ def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], dee
                 batch.turned.get(out),
             )
             golden, magnitude = turned(goldens[out], axes), turned(magnitudes[out], axes)
+            if DTYPES[dtype].whole and quantum is None and beyond_float(inputs.values):
+                magnitude = np.full_like(magnitude, np.inf)
             moved = turned(shares[out], axes) if out in shares else None
             unrounded = out in exact and not inputs.rounded
             rounded_to = None if unrounded else kept_in(batch.compute, dtype)
@@ -239,14 +241,14 @@ def _quantum(inputs: Inputs, out: str) -> float | None:
     """What all terms of an output's sums, if these are plain sums of products, are multiples of;
     None where nothing is known.
     """
-    if inputs.batch.given:
+    batch, parts = inputs.batch, inputs.parts
+    if batch.given and not DTYPES[batch.tensors[batch.gradient].dtype].whole:
         return None
-    parts = inputs.parts
     factors = parts.factors.get(out)
     if factors is None:
         if parts.partners is None:
             return None
-        factors = (inputs.batch.gradient, parts.partners.get(out, ""))
+        factors = (batch.gradient, parts.partners.get(out, ""))
     product = 1.0
     for name in factors:
         known = inputs.numbers.get(name)
@@ -261,7 +263,9 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> No
     """Store the goldens and bounds of outputs that are written in the same formats."""
     outputs = sorted(outputs, key=lambda output: output.golden.size)  # short ones stand together
     arrays, names, golden, magnitude, share, depth, quantum, gain, free = zip(*outputs, strict=True)
-    sizes, chain = [array.size for array in golden], chain_of(dtype, None, rounded_to)
+    exact = DTYPES[dtype].whole and quantum[0] is not None  # then nothing leaves whole numbers
+    sizes = [array.size for array in golden]
+    chain = chain_of(dtype, "DOUBLE" if exact else None, rounded_to)
     sums = Sums(golden, magnitude, None if share[0] is None else share)
     goldens = np.empty(sum(sizes), dtype=DTYPES[DTYPES[dtype].golden].numpy)
     limits = np.empty(len(goldens), dtype=np.complex64 if sums.complex else np.float32)

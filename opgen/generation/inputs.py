@@ -200,8 +200,11 @@ def _numbers(
     scale: int,
     thresholds: tuple[float, ...],
 ) -> Numbers:
-    role = "index" if DTYPES[dtype].whole else "operand" if role == "saved" else role
-    if role == "index" and range is not None:
+    if DTYPES[dtype].whole:
+        role = "whole" if role in ("gradient", "argument") else "index"
+    elif role == "saved":
+        role = "operand"
+    if DTYPES[dtype].whole and range is not None:
         least, greatest = DTYPES[dtype].limits
         range = min(max(range[0], least), greatest), min(max(range[1], least), greatest)
     tensor = InputTensor(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from opgen.golden._elementwise import Names, Operands, depth, functions, probe
 from opgen.golden._tracked import Tracked, rounded_across
 
-__all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
+__all__ = ["FACTORS", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
 
-VERSION = 1
+VERSION = 2
+FACTORS = {"out": ("gradOutput",)}
 PROBES = [probe("gradOutput", "self", output="out", threshold=0.5)]
 
 

@@ -18,6 +18,8 @@ from opgen.numerics.rounding import binade, rounded
 
 UP = 1.0 + 2.0**-40
 """More than all float64 roundings of one evaluation of a bound."""
+_NEGLIGIBLE = 2.0**-64
+"""What flushing subnormals may cost is far below it, and makes no other whole number of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +37,15 @@ class _Sum:
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The formats that a result passes through: where a sum is accumulated, those it is rounded to
-    after that, one after the other, and the one that the golden is kept in. ``numbers`` are those
-    of :meth:`opgen.numerics.bounds.Limits.numbers`.
+    after that, one after the other, and the one that the golden is kept in. ``whole``: the least
+    and the largest number that an output of whole numbers holds. ``numbers`` are those of
+    :meth:`opgen.numerics.bounds.Limits.numbers`.
     """
 
     sum: Format
     written: tuple[Format, ...]
     kept: str
+    whole: tuple[int, int] | None = None
 
     def _summed(
         self, golden: Array, magnitude: Array, share: Array, numbers: tuple[Array, ...]
@@ -66,6 +70,8 @@ class Chain:
         state = self._summed(golden, magnitude, share, numbers)
         for form in self.written:
             state = _rounded_to(form, state)
+        if self.whole:
+            state = _made_whole(self.whole, state)
         kept = rounded(golden, self.kept)
         total = np.abs(state.centre - kept)
         total += state.radius
@@ -75,7 +81,8 @@ class Chain:
         bounded = state.bounded & (total < np.inf)  # not where the golden is Inf or NaN
         if not bounded.all():
             total = np.where(bounded, total, np.inf)
-            total = np.where(np.isfinite(golden), total, 0.0)
+            met = np.inf if self.whole else 0.0  # no whole number is Inf or NaN
+            total = np.where(np.isfinite(golden), total, met)
         return _up(total)
 
     def certain_overflow(
@@ -100,16 +107,35 @@ def _up(values: Array) -> Array:
 
 @cache
 def chain_of(output: str, accumulator: str | None, through: str | None) -> Chain:
-    """The chain of an output; formats that round nothing away are left out of ``written``."""
-    part = DTYPES[output].part.name
-    double = part == "DOUBLE" and through != "FLOAT"
+    """The chain of an output; formats that round nothing away are left out of ``written``. What is
+    made whole numbers of is computed in FLOAT, where ``accumulator`` says nothing else.
+    """
+    facts = DTYPES[output]
+    part = facts.part.name
+    double = part == "DOUBLE" and through != "FLOAT" and not facts.whole
     start = previous = FORMATS[accumulator or ("DOUBLE" if double else "FLOAT")]
     written = []
     for form in [FORMATS[name] for name in (through, part) if name is not None]:
         if form.digits < previous.digits or form.low > previous.low or form.high < previous.high:
             written.append(form)
         previous = form
-    return Chain(start, tuple(written), DTYPES[DTYPES[output].golden].part.name)
+    whole = facts.limits if facts.whole else None
+    return Chain(start, tuple(written), DTYPES[facts.golden].part.name, whole)
+
+
+def _made_whole(limits: tuple[int, int], state: _Sum) -> _Sum:
+    """What whole numbers a device may make of a value: where it is known and whole itself, else
+    those around all that it may be. Nobody says what becomes of one beyond the limits, nor is one
+    told from the next from 2**53 on.
+    """
+    known = (state.radius < _NEGLIGIBLE) & (np.floor(state.centre) == state.centre)
+    below = np.floor(np.nextafter(state.centre - state.radius, -np.inf))
+    above = np.ceil(np.nextafter(state.centre + state.radius, np.inf))
+    low, high = np.where(known, state.centre, below), np.where(known, state.centre, above)
+    radius = np.maximum(high - state.centre, state.centre - low)
+    least, largest = max(limits[0], 1 - 2**53), min(limits[1], 2**53 - 1)
+    bounded = state.bounded & (low >= least) & (high <= largest)
+    return _Sum(state.centre, radius * np.where(known, 1.0, UP), state.vanishes, bounded)
 
 
 def _rounded_to(form: Format, state: _Sum) -> _Sum:

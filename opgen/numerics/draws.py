@@ -284,6 +284,25 @@ def _indices(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     return drawn.astype(np.float64)
 
 
+def _whole_numbers(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
+    """Whole numbers of the tensor's range, or so small that the product of two is one of its dtype
+    and of FLOAT. One in four is beside a threshold, or 0 or 1.
+    """
+    least, largest = tensor.range or DTYPES[tensor.dtype].limits
+    most = min(isqrt(DTYPES[tensor.dtype].limits[1]), 4095)
+    low, high = (least, largest) if tensor.range else (max(least, -most), most)
+    drawn = _between(lanes[0].copy(), ceil(low), min(floor(high), ceil(low) + 2**32 - 1))
+    way = lanes[1] >> np.uint64(30)
+    near = np.array(
+        [0, 1, *(floor(at) + side for at in tensor.thresholds for side in (-1, 0, 1, 2))]
+    )
+    near = near[(near >= low) & (near <= high)]
+    if len(near):
+        beside = near[(lanes[1] & np.uint64(0xFFFF)) % np.uint64(len(near))]
+        drawn = np.where(way == 0, beside, drawn)
+    return drawn.astype(np.float64)
+
+
 GRID = Draw(1, _grid, _step, steps=grid)
 INTEGERS = Draw(
     1,
@@ -308,4 +327,10 @@ ARGUMENT = Draw(
     key=lambda tensor: (tensor.dtype, tensor.compute, tensor.bits, tensor.range, tensor.thresholds),
 )
 POWERS = Draw(1, _powers, _power_quantum)
+WHOLE_NUMBERS = Draw(
+    2,
+    _whole_numbers,
+    lambda tensor: 1.0,
+    lambda tensor: (tensor.dtype, tensor.range, tensor.thresholds),
+)
 INDICES = Draw(2, _indices, lambda tensor: 1.0, lambda tensor: (tensor.dtype, tensor.range))

@@ -67,7 +67,7 @@ class Dtype:
     complex one; whole numbers are drawn and computed with as DOUBLE.
 
     ``golden`` is the dtype that goldens of an output are kept in, one precision wider where there
-    is one. Whole numbers are data of inputs alone, and have none.
+    is one. Those of whole numbers are kept in DOUBLE, before they are made whole.
     """
 
     name: str
@@ -123,7 +123,10 @@ _WHOLE = ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT6
 DTYPES: Mapping[str, Dtype] = MappingProxyType(
     {
         **FLOATING,
-        **{name: Dtype(name, np.dtype(name.lower()), FORMATS["DOUBLE"], "") for name in _WHOLE},
+        **{
+            name: Dtype(name, np.dtype(name.lower()), FORMATS["DOUBLE"], "DOUBLE")
+            for name in _WHOLE
+        },
     }
 )
 """All dtypes that hold data."""

@@ -13,10 +13,12 @@ import numpy as np
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES, format_of
 
-Role: TypeAlias = Literal["gradient", "operand", "centre", "scale", "argument", "index", "saved"]
+Role: TypeAlias = Literal[
+    "gradient", "operand", "centre", "scale", "argument", "index", "whole", "saved"
+]
 """What a tensor is to its operator: the incoming gradient; a factor; group norm's ``mean``; its
-positive ``rstd``; what a function is evaluated at; whole numbers that choose; what the forward
-kept, which the kernel computes of the others."""
+positive ``rstd``; what a function is evaluated at; whole numbers that choose; whole numbers that
+are computed with; what the forward kept, which the kernel computes of the others."""
 
 
 @lru_cache(maxsize=4096)

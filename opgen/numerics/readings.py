@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from opgen.numerics.arrays import Array, by_parts
-from opgen.numerics.formats import Format, format_of
+from opgen.numerics.formats import FORMATS, Format, format_of
 
 _DIFFERENCE = 2.0**-50  # two sums of absolute terms and their difference, each rounded to float64
 
@@ -78,3 +78,9 @@ def has_subnormals(values: Array, dtype: str) -> bool:
 
 def _subnormal(parts: Array, form: Format) -> Array:
     return np.asarray((np.abs(parts) < form.min_normal) & (parts != 0))
+
+
+def beyond_float(tensors: Mapping[str, Array | None]) -> bool:
+    """Whether a tensor has numbers beyond those up to which FLOAT has every whole one."""
+    most = 2.0 ** FORMATS["FLOAT"].digits
+    return any(a is not None and bool((np.abs(a) > most).any()) for a in tensors.values())

@@ -28,6 +28,7 @@ from opgen.numerics.draws import (
     OVERFLOW,
     POWERS,
     SUBNORMALS,
+    WHOLE_NUMBERS,
     WIDE,
     ZEROS,
     Draw,
@@ -52,6 +53,7 @@ class Recipe:
     argument: Draw = ARGUMENT
     version: int = 1
     index: Draw = INDICES
+    whole: Draw = WHOLE_NUMBERS
 
     def draw(self, role: Role) -> Draw:
         """How a tensor of this role is drawn."""

@@ -9,7 +9,7 @@ that is not asked for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from opgen.calls.columns import ScalarColumn, TensorColumn
 from opgen.calls.layout import self_overlapping, within_storage
 from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
-from opgen.numerics.formats import DTYPES, FLOATING
+from opgen.numerics.formats import DTYPES
 from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers
 from opgen.spec.language.term import NOTHING
@@ -176,18 +176,14 @@ def _optional(judged: Judgement, name: str) -> bool:
     return rule is None or rule.bucket == "assumed"
 
 
-def holdable(table: CallTable, outputs: Collection[str]) -> np.ndarray:
-    """(rows,) bool: whether data can be made for every dtype of the call, goldens for those of
-    ``outputs``, and every view lies inside its storage.
+def holdable(table: CallTable) -> np.ndarray:
+    """(rows,) bool: whether data and goldens can be made for every dtype of the call, and every
+    view lies inside its storage.
     """
-    data, goldens = (
-        np.array([name in dtypes for name in vocabulary().names["dtype"]])
-        for dtypes in (DTYPES, FLOATING)
-    )
+    known = np.array([name in DTYPES for name in vocabulary().names["dtype"]])
     result = np.ones(len(table), dtype=bool)
-    for name, column in table.columns.items():
+    for column in table.columns.values():
         if isinstance(column, TensorColumn):
-            known = goldens if name in outputs else data
             result &= column.null | (known[column.dtype] & within_storage(column))
     return result
 

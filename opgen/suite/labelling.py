@@ -86,7 +86,7 @@ def _conditions(
     yield sized(table, judged.wanted), "an extent is negative"
     yield computable(judged, answers), "the rules that they break leave no gradient to expect"
     yield (
-        holdable(table, [p.name for p in judged.spec.outputs]),
+        holdable(table),
         "a view leaves its storage, or there are no data of a dtype",
     )
     yield drawable(judged), "no number lies between the limits of an element"

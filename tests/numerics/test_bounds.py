@@ -580,3 +580,31 @@ def test_what_rounds_to_itself_or_was_rounded_to_less_is_not_rounded_again() -> 
         "FLOAT16",
     ]  # a smaller range, although more digits
     assert written("BFLOAT16", None, "FLOAT16") == ["FLOAT16", "BFLOAT16"]
+
+
+@pytest.mark.parametrize("to_whole", [np.trunc, np.rint, np.floor, np.ceil])
+def test_whole_numbers_hold_for_every_way_of_making_them(to_whole: Callable) -> None:
+    """Of sums in float32, in whatever way a device leaves out what is not whole."""
+    terms = RNG.normal(0, 40, (4000, 6)).astype(np.float32)
+    golden = terms.astype(np.float64).sum(axis=1)
+    magnitude = np.abs(terms.astype(np.float64)).sum(axis=1)
+    limit = bound(golden, magnitude, 5, "INT32")
+    device = to_whole(in_order(terms)).astype(np.int32)
+    assert (np.abs(device - golden) <= limit).all() and (limit < 1.001).all()
+    assert (np.abs(device + 2 - golden) > limit).all()
+
+
+def test_exact_whole_numbers_have_no_room() -> None:
+    """Up to what each dtype holds, and to where float64 no longer tells neighbours apart."""
+    values = np.array([0.0, -5, 127, 2.0**24 + 1, 2.0**53 - 1])
+    exact = bound(values, np.abs(values), 1, "INT64", "DOUBLE", quantum=1.0)
+    assert exact.tolist() == [0, 0, 0, 0, 0]
+    wide = np.array([-129.0, 128.0, 300.0, 127.5])
+    assert (bound(wide, np.abs(wide), 1, "INT8", "DOUBLE", quantum=1.0) == np.inf).all()
+    edge = np.array([2.0**53])
+    assert bound(edge, edge, 1, "INT64", "DOUBLE", quantum=1.0).tolist() == [np.inf]
+
+
+def test_what_is_not_finite_may_become_any_whole_number() -> None:
+    lost = np.array([np.nan, np.inf, -np.inf])
+    assert (bound(lost, np.abs(lost), 1, "INT32") == np.inf).all()

@@ -122,7 +122,7 @@ def test_a_table_counts_what_its_rows_hold() -> None:
         [Call("a", "ascend910b", {"x": replace(desc, **more)}) for desc in large for more in LARGE],
     )
     assert elements(table).tolist() == [0, 0, 0, np.inf, np.inf, np.inf] and holdable(
-        table, []
+        table
     ).tolist() == [True] * 5 + [False]
 
 

@@ -55,7 +55,7 @@ def answers_of(named: list[NamedCall]):
     return (
         judged,
         computable(judged, answers_to(judged)),
-        holdable(judged.table, [p.name for p in judged.spec.outputs]),
+        holdable(judged.table),
     )
 
 

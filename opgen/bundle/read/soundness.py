@@ -20,7 +20,7 @@ from opgen.bundle.format.tensorrow import DRAWN, NO_DATA
 from opgen.bundle.read.opening import OpenedFile
 from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
 from opgen.calls.vocabulary import vocabulary
-from opgen.numerics.formats import FLOATING
+from opgen.numerics.formats import DTYPES, FLOATING
 
 Tables: TypeAlias = Mapping[str, np.ndarray]
 Checks: TypeAlias = Iterator[tuple[object, str]]
@@ -281,7 +281,7 @@ def _outputs(tensors: np.ndarray) -> Checks:
     yield (~np.isin(key[sums], key[places])).any(), "sums belong to no output with places"
     for kind in ("golden", "bound"):
         kept = np.full(256, NO_DATA - 1)
-        for word, facts in FLOATING.items():
+        for word, facts in DTYPES.items():
             kept[dtypes.DTYPES[word]] = dtypes.DTYPES[getattr(facts, kind)]
         rows = np.flatnonzero(role == ROLES[kind])
         yield len(rows) and not len(outputs), f"a {kind} belongs to no output"

@@ -20,6 +20,8 @@ from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant, Outpu
 
 UNWRITTEN = np.nan
 """What an output holds before it is written."""
+OTHERWISE = 0xA5
+"""Each of its bytes, where it holds whole numbers."""
 
 
 def answer(cases: DeviceBatch, mutant: Mutant) -> Outputs:
@@ -79,5 +81,9 @@ def _write(cases: DeviceBatch, mutant: Mutant, name: str, values: Array) -> Arra
 
 
 def unwritten(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-    """An output that nobody has written."""
-    return np.full(shape, UNWRITTEN, dtype=dtype)
+    """An output that nobody has written: bytes that are no right answer where there is no NaN."""
+    if np.dtype(dtype).kind not in "iub":
+        return np.full(shape, UNWRITTEN, dtype=dtype)
+    held = np.empty(shape, dtype=dtype)
+    held.reshape(-1).view(np.uint8)[:] = OTHERWISE
+    return held

@@ -137,8 +137,9 @@ def _holds(builder: CallBuilder, when: Term) -> np.ndarray:
 
 
 def pointless(builder: CallBuilder) -> np.ndarray:
-    """(rows,) bool: where a data recipe says nothing for the dtypes of the call. Of a gradient that
-    no data are made for, that is every recipe but the default, where a plan has that.
+    """(rows,) bool: where a data recipe says nothing for the dtypes of the call. Of a gradient of
+    whole numbers, which all recipes draw alike, that is every recipe but the default, where a plan
+    has that.
     """
     if not builder.given(RECIPE):
         return np.zeros(builder.rows, dtype=bool)
