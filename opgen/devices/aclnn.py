@@ -59,7 +59,7 @@ class AclnnBackend(Backend):
             device_index(self.device), {api: tuple(prototype(kinds[api]).values()) for api in apis}
         )
         self.worker = Worker(setup, self.timeout, self.calls_per_process, self.pauses)
-        self.product = _product(self.worker.facts["soc"], self.product)
+        self.product = product_of(self.worker.facts["soc"], self.product)
         return {
             **self.worker.facts,
             "product": self.product,
@@ -111,10 +111,10 @@ class AclnnBackend(Backend):
         return read_back(case, answers)
 
 
-def _product(soc: str, named: str) -> str:
+def product_of(soc: str, named: str) -> str:
     """The product that a device is, by the name of its SoC, or as ``named`` where that is unknown.
 
-    >>> _product("Ascend910B3", ""), _product("Ascend999", "ascend910b")
+    >>> product_of("Ascend910B3", ""), product_of("Ascend999", "ascend910b")
     ('ascend910b', 'ascend910b')
     """
     known = vocabulary().product_of(soc)

@@ -20,7 +20,7 @@ import json, os, sys, opgen
 from opgen.cli import main
 from opgen.devices import backend
 from opgen.minimization import files
-folder, libraries, soc = sys.argv[1:]
+folder, libraries, soc, runner = sys.argv[1:]
 os.environ |= {"OPGEN_OPAPI": libraries, "LOOPBACK_SOC": soc}
 bundle = f"{folder}/suite.h5"
 opgen.generate(["made_up_backward"], plan="standard", output=bundle)
@@ -36,7 +36,10 @@ for fault in ("", "element"):
     os.environ["LOOPBACK_FAULT"] = fault
     with opgen.open(bundle) as suite:
         opgen.run(suite, backend("aclnn"), f"{folder}/results{fault}.h5")
-    verdicts[fault] = {v.case: v.verdict for v in opgen.diff(bundle, f"{folder}/results{fault}.h5")}
+        opgen.run(suite, f"cmd:{runner}", f"{folder}/cmd{fault}.h5")
+    for way in ("results", "cmd"):
+        found = opgen.diff(bundle, f"{folder}/{way}{fault}.h5")
+        verdicts[way + fault] = {v.case: v.verdict for v in found}
 os.environ["LOOPBACK_FAULT"] = "element"
 failing = "*weights0.[35]x*beta[02].*"
 minimal = opgen.minimize(bundle, f"{folder}/resultselement.h5", failing, "aclnn", most=1)
@@ -72,18 +75,24 @@ def test_audit_of_a_spec_without_a_page_proves_nothing(
 def seen(copy: Path) -> dict[str, dict]:
     libraries = loopback.libraries()
     soc = loopback.SOCS["ascend910b"]
-    done = copies.python(copy, "-c", SCRIPT, str(copy), str(libraries), soc)
+    given = [str(copy), str(libraries), soc, str(loopback.runner())]
+    done = copies.python(copy, "-c", SCRIPT, *given)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 def test_a_right_device_passes_and_a_wrong_one_does_not(seen) -> None:
-    right, wrong = seen["verdicts"][""], seen["verdicts"]["element"]
+    right, wrong = seen["verdicts"]["results"], seen["verdicts"]["resultselement"]
     assert set(right.values()) <= {"passed", "inconclusive", "skipped"}
     assert list(right.values()).count("passed") > 40
     computed = [case for case in wrong if ".invalid." not in case and right[case] == "passed"]
     failed = [case for case in computed if wrong[case] == "failed"]
     assert len(failed) > len(computed) / 2
+
+
+def test_a_runner_without_python_answers_as_the_backend_does(seen) -> None:
+    for fault in ("", "element"):
+        assert seen["verdicts"][f"cmd{fault}"] == seen["verdicts"][f"results{fault}"]
 
 
 def test_cases_stand_on_limits_of_reals_and_beside_them(seen) -> None:

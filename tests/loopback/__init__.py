@@ -57,6 +57,19 @@ def libraries() -> Path:
     return folder
 
 
+@cache
+def runner() -> Path:
+    """The runner for boards without Python, compiled once in a run of the tests."""
+    compile_with = compiler("c++", "g++", "clang++")
+    folder = Path(tempfile.mkdtemp(prefix="opgen-runner-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    source = HERE.parents[1] / "opgen" / "devices" / "runner.cpp"
+    options = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]
+    made = str(folder / "runner")
+    subprocess.run([compile_with, *options, str(source), "-o", made, "-ldl"], check=True)
+    return folder / "runner"
+
+
 def build(folder: Path, name: str, sources: list[str]) -> None:
     """Compile one library."""
     options = ["-std=c11", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
