@@ -51,6 +51,7 @@ NEAREST = (
 UPSAMPLINGS: Mapping[str, Callable[..., dict[str, torch.Tensor]]] = {
     f"aclnnUpsample{name}": partial(upsampling, operator=operator)
     for name, operator in {
+        "Bilinear2dAABackward": aten._upsample_bilinear2d_aa_backward,
         "Bilinear2dBackward": aten.upsample_bilinear2d_backward,
         "Bilinear2dBackwardV2": aten.upsample_bilinear2d_backward,
         "Bicubic2dBackward": aten.upsample_bicubic2d_backward,

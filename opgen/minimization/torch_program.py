@@ -203,6 +203,7 @@ CALLS: Mapping[str, Callable[[Arguments], str]] = {
     **{
         f"aclnnUpsample{name}": partial(_upsample, kind=kind)
         for name, kind in {
+            "Bilinear2dAABackward": "_upsample_bilinear2d_aa",
             "Bilinear2dBackward": "upsample_bilinear2d",
             "Bilinear2dBackwardV2": "upsample_bilinear2d",
             "Bicubic2dBackward": "upsample_bicubic2d",
