@@ -22,6 +22,7 @@ from opgen.devices.torch_losses import LOSSES
 from opgen.devices.torch_normalizations import NORMALIZATIONS
 from opgen.devices.torch_pads import PADS
 from opgen.devices.torch_pools import POOLS, per_axis
+from opgen.devices.torch_recurrent import RECURRENT
 from opgen.devices.torch_upsampling import UPSAMPLINGS
 
 aten = torch.ops.aten
@@ -148,6 +149,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     **LOSSES,
     **PADS,
     **POOLS,
+    **RECURRENT,
     **UPSAMPLINGS,
     "aclnnConvolutionBackward": convolution,
     "aclnnEmbeddingDenseBackward": embedding,

@@ -166,7 +166,8 @@ def _derivative(kernel: Kernel, probe: ProbeCall) -> bool:
     gradient = random.standard_normal(results[name].shape)
     golden = _goldens(kernel, probe, {**given, **results, name: gradient})
     noise = NOISE * _per_case(np.abs(gradient * results[name]))
-    for out, of in forward.inputs.items():
+    for out in golden:
+        of = forward.inputs[out]
         there = given[of]
         assert there is not None
         step = random.standard_normal(there.shape)

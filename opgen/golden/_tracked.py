@@ -12,9 +12,9 @@ multiplied by the operation's derivative (Higham 2002, 3.3).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -95,6 +95,9 @@ class Tracked:
             error = np.where(undecided, apart, error)
         return Tracked(value, error)
 
+    def __getitem__(self, place: Any) -> Tracked:
+        return Tracked(self.value[place], self.error[place])
+
     def sum(self, axis: int) -> Tracked:
         """The sum along an axis, which stays with extent 1, in whatever order a device adds: in
         each of its roundings any term may take part.
@@ -105,6 +108,27 @@ class Tracked:
         count = self.value.shape[axis]
         own = max(count - 1, 0) * (sizes + error * ROUNDOFF + FLUSHED)
         return rounded(value, error + own, 0.0, sizes)
+
+
+def contracted(terms: str, a: Tracked, b: Tracked, count: int) -> Tracked:
+    """Sums of ``count`` products each, which ``terms`` names as :func:`numpy.einsum` does, in
+    whatever order a device adds them.
+    """
+    sizes, others = np.abs(a.value), np.abs(b.value)
+    value = np.einsum(terms, a.value, b.value)
+    size = np.einsum(terms, sizes, others)
+    error = np.einsum(terms, a.error, others)
+    error += np.einsum(terms, sizes + a.error * ROUNDOFF, b.error)
+    own = max(count, 1) * (size + error * ROUNDOFF + FLUSHED)
+    return rounded(value, error + own, 0.0, size)
+
+
+def joined(parts: Sequence[Tracked], axis: int) -> Tracked:
+    """Numbers one behind the other along an axis."""
+    return Tracked(
+        np.concatenate([part.value for part in parts], axis),
+        np.concatenate([part.error for part in parts], axis),
+    )
 
 
 def total(values: Array, axis: int) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from opgen.devices.torch_dtypes import NATIVE, WIDE
-from opgen.minimization import torch_losses, torch_normalizations, torch_pools
+from opgen.minimization import torch_losses, torch_normalizations, torch_pools, torch_recurrent
 from opgen.minimization.failure import Failure
 from opgen.minimization.program_text import (
     NO_ANSWER,
@@ -70,7 +70,8 @@ def program(failure: Failure) -> str:
     if why_not(failure):
         return ""
     held = tensors(failure)
-    lines = []
+    lists = dict.fromkeys(name.partition("[")[0] for name in failure.storage if "[" in name)
+    lines = [f"{name} = {{}}" for name in lists]
     for name, storage in failure.storage.items():
         desc = held[name].desc
         wide = storage[index(desc.shape, desc.steps, desc.offset)].astype(DTYPES[desc.dtype].wide)
@@ -194,6 +195,7 @@ CALLS: Mapping[str, Callable[[Arguments], str]] = {
     **torch_losses.CALLS,
     **torch_normalizations.CALLS,
     **torch_pools.CALLS,
+    **torch_recurrent.CALLS,
     **{
         f"aclnn{kind}{axes}dBackward": partial(_pad, kind=f"{kind[:-3].lower()}_pad{axes}d")
         for kind, several in {"ReflectionPad": (1, 2, 3), "ReplicationPad": (1, 2)}.items()

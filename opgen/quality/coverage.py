@@ -113,7 +113,11 @@ def _page(calls: PageCalls, plan: Plan, tier: str, report: EnumerationReport | N
 
 def _rule(judged: Judgement, i: int, plan: Plan, fatal: Collection[str]) -> Data:
     spec, rule, broken = judged.spec, judged.spec.rules[i], judged.broken[i]
-    saved = any(what in _ELEMENTS and plan.roles.get(name) == "saved" for name, what in rule.refs)
+    saved = any(
+        what in _ELEMENTS and plan.role(spec.parameters[name]) == "saved"
+        for name, what in rule.refs
+        if name in spec.parameters
+    )
     why_none = (SAVED if saved else "") or (FATAL if rule.id in fatal else "")
     of_rule = list(boundaries(rule, judged, unreachable(rule, spec) or why_none))
     tested, testable = count(of_rule)

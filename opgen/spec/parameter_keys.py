@@ -9,6 +9,7 @@ range enum``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
@@ -46,6 +47,21 @@ def of_list(name: str, form: ParameterForm) -> dict[str, list[Pair]]:
                     (f"{there} and ({when})" if when else there, what) for when, what in pairs
                 )
     return result
+
+
+def of_each(name: str, most: int, pair: Pair) -> list[Pair]:
+    """What a relation about ``each`` tensor of a list says of every one that is read.
+
+    >>> of_each("hx", 2, (None, "hx[each].dtype == self.dtype"))
+    [('len(hx) > 0', 'hx[0].dtype == self.dtype'), ('len(hx) > 1', 'hx[1].dtype == self.dtype')]
+    """
+    when, require = pair
+    asked = f"len({name}) > each" + (f" and ({when})" if when else "")
+
+    def at(place: int, text: str) -> str:
+        return re.sub(r"\beach\b", str(place), text)
+
+    return [(at(place, asked), at(place, require)) for place in range(most)]
 
 
 def _words(values: Iterable[str]) -> str:

@@ -15,11 +15,11 @@ from opgen.spec.form_values import Lines
 from opgen.spec.language import parse
 from opgen.spec.language.parse import compiled
 from opgen.spec.language.term import Scope
-from opgen.spec.parameter_keys import Pair, of_list, relations
+from opgen.spec.parameter_keys import Pair, of_each, of_list, relations
 from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rules import Guard, Rule
 from opgen.spec.spec import Parameter
-from opgen.spec.spec_form import RULES, WITHOUT_CODE, Places, SpecForm
+from opgen.spec.spec_form import RULES, WITHOUT_CODE, Places, RuleForm, SpecForm
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,7 @@ class RuleReader:
         for parameter in parameters.parameters.values():
             self.key_rules(parameter)
         for rule, body in form.rules.items():
-            pairs: list[Pair] = [(body.when, body.require)] if body.require else []
-            self.add(rule, [body.at], pairs, ("rules", rule), body.note)
+            self.add(rule, [body.at], self.written(rule, body), ("rules", rule), body.note)
         for rule, place in chain(self.places.items(), self.likely.items()):
             if rule not in self.rules:
                 self.doc.problem(place.where, f"no such rule{did_you_mean(rule, self.rules)}", rule)
@@ -137,6 +136,18 @@ class RuleReader:
             self.add(rule, lines, pairs, where, form.note.get(key, ""), parameter=name, key=key)
             if key == "length" and any(read in slots for read, _ in self.rules[rule].refs):
                 self.doc.problem(where, "a length cannot follow from the array's own items", rule)
+
+    def written(self, rule: str, body: RuleForm) -> list[Pair]:
+        """The relation of an entry of ``rules:``, or what it says of each tensor of a list."""
+        pair = body.when, body.require
+        if body.each is None:
+            return [pair] if body.require else []
+        lists = [name for name, p in self.parameters.parameters.items() if p.is_list]
+        if body.each not in lists:
+            text = f"no such list of tensors{did_you_mean(body.each, lists)}"
+            self.doc.problem(("rules", rule, "each"), text, body.each)
+            return []
+        return of_each(body.each, self.parameters.forms[body.each].most, pair)
 
     def add(
         self,

@@ -59,9 +59,10 @@ class PageForm:
 
 @dataclass(frozen=True)
 class RuleForm:
-    """A fact about several parameters."""
+    """A fact about several parameters, or about each tensor of a list: terms call its place so."""
 
     at: Lines = key(LINES, ())
+    each: str | None = key(text("a list of tensors"), None)
     when: str | None = key(TERM, None)
     require: str = key(TERM, "", required=True)
     note: str = key(SENTENCE, "")

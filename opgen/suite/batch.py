@@ -104,7 +104,7 @@ def batches(
     described = judged.table.take(calls).arguments(p.name for p in tensors)
     given_to = [p.name for p in spec.inputs]
     gradient = next((name for name in given_to if plan.roles.get(name) == "gradient"), given_to[0])
-    roles = {name: plan.roles.get(name, "operand") for name in given_to}
+    roles = {p.name: plan.role(p) for p in spec.inputs}
     roles[gradient] = "gradient"
     for name, between in limits.items():
         for descs, (low, high) in zip(described, between[calls].tolist(), strict=True):

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from opgen.calls.call_json import make_call
+from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import FileError
+from opgen.oracle.judgement import judge
 from opgen.spec import specfile
 from tests.support.spec_sample import TEXT
 
@@ -655,3 +658,41 @@ def test_a_page_judges_a_newer_product_that_it_lists_and_no_other() -> None:
     old, new = (specfile.loads(each) for each in (text, newer))
     assert {*new.judges} - {*old.judges} == {"ascend950"}
     assert {*old.judges} == {*vocabulary().known_to_every_page}
+
+
+EACH = """
+api: aclnnWindowBackward
+page: none
+products: [ascend910]
+parameters:
+  self: {kind: tensor, dtype: [FLOAT, FLOAT16]}
+  hx: {kind: tensor_list, most: 2}
+rules:
+  alike: {each: hx, when: each % 2 == 1, require: "hx[each].dtype == self.dtype"}
+returns:
+  161001: [self.null, hx.null]
+  161002: [self.dtype]
+  assumed: [product, alike]
+"""
+
+
+def test_a_rule_about_each_tensor_of_a_list() -> None:
+    spec = specfile.loads(EACH)
+    assert [guard.require.text for guard in spec.rule["alike"].guards] == [
+        "hx[0].dtype == self.dtype",
+        "hx[1].dtype == self.dtype",
+    ]
+    one, other = ({"shape": [2], "dtype": dtype} for dtype in ("FLOAT", "FLOAT16"))
+    lists = ([other, one], [one, other], [other])
+    calls = [
+        make_call(spec.api, "ascend910", {"self": one, "hx": hx}, {spec.api: spec.kinds})
+        for hx in lists
+    ]
+    table = from_calls(spec.api, spec.kinds, calls)
+    broken = [[one.rule for one in judge(spec, table).expectation(row).breaks] for row in range(3)]
+    assert broken == [[], ["alike"], []]
+
+
+def test_a_rule_about_each_tensor_of_what_is_no_list() -> None:
+    with pytest.raises(FileError, match="hy: no such list of tensors"):
+        specfile.loads(EACH.replace("each: hx", "each: hy"))

@@ -18,7 +18,7 @@ from opgen.calls.factorize import by_key
 from opgen.calls.layout import elements
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language import parse
-from opgen.spec.rules import Guard, true_where
+from opgen.spec.rules import Guard, Rule, true_where
 from opgen.suite.enumeration.edit_generator import EditGenerator, Proposal
 from opgen.suite.enumeration.edited_calls import (
     LAST_RESORT,
@@ -36,6 +36,8 @@ Step: TypeAlias = Callable[[EditGenerator, np.ndarray], Iterable[Proposal]]
 """What may be edited next in some rows."""
 _BORROWED = 1e18
 """What a valid call that is not the tier's own weighs beside its elements."""
+_TENSORS = 2
+"""Tensors of a list that calls are made for, where a rule says the same of each."""
 _MODES = 4
 """What follows from an edit: the mode of the row that is edited, and each of the three."""
 
@@ -82,8 +84,26 @@ class EditSearch:
         self.edits = EditTable.unedited(0)
         self.edited = EditedCalls(valid.judged.take(nothing), self.edits)
         self.guards = [
-            (r, guard) for r, rule in enumerate(self.spec.rules) for guard in rule.guards
+            (r, guard) for r, rule in enumerate(self.spec.rules) for guard in self._tried(rule)
         ]
+
+    def _tried(self, rule: Rule) -> list[Guard]:
+        """The guards of a rule that calls are made for: of those that say the same of each tensor
+        of a list, the first that apply to a valid call.
+        """
+        view, rows = self.valid.judged.view, len(self.valid)
+        of_lists = [
+            guard
+            for guard in rule.guards
+            if any(
+                self.spec.parameters[name].of
+                for name, _ in guard.require.refs
+                if name in self.spec.parameters
+            )
+        ]
+        applying = [g for g in of_lists if (g.applies(view, rows) & self.valid.valid).any()]
+        kept = (applying or of_lists)[:_TENSORS]
+        return [guard for guard in rule.guards if guard not in of_lists or guard in kept]
 
     def run(self) -> None:
         """Edit valid calls, then what came of that, as long as it leads on."""

@@ -20,7 +20,7 @@ from opgen.model import FileError
 from opgen.spec.catalog import catalog
 from opgen.spec.language.parse import reference
 from opgen.spec.language.term import Reference, TermError
-from opgen.spec.spec import Spec
+from opgen.spec.spec import Parameter, Spec
 from opgen.suite.planning.default_plan import default_plan
 from opgen.suite.planning.plan_form import PLAN, TOP, PlanForm
 
@@ -40,6 +40,10 @@ class Plan(PlanForm):
     def chooses(self, axis: str) -> bool:
         """Whether the file itself has an axis, which follows from the pages otherwise."""
         return ("axes", axis) in self.document.lines
+
+    def role(self, tensor: Parameter) -> str:
+        """What an input is to the recipes: as the plan says of it, or of the list that it is in."""
+        return self.roles.get(tensor.name, self.roles.get(tensor.of, "operand"))
 
     def speaks_of(self, products: Iterable[str]) -> bool:
         """Whether the plan tries any of some products; one without such an axis tries all."""

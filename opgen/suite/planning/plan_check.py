@@ -30,7 +30,8 @@ def check_plan(plan: Plan, pages: Sequence[Spec]) -> None:
     """
     rules = [rule.id for spec in pages for rule in spec.rules]
     for spec in pages:
-        plan.document.known(("roles",), plan.roles, [p.name for p in spec.inputs], "input")
+        inputs = dict.fromkeys(name for p in spec.inputs for name in (p.name, p.of) if name)
+        plan.document.known(("roles",), plan.roles, inputs, "input")
         for tier in plan.tiers:
             with suppress(FileError):  # every problem stays noted in the document
                 CompiledPlan(spec, plan, tier)
