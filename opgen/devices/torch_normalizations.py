@@ -100,6 +100,52 @@ def rms_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) ->
     return {"dxOut": (grad * weight - normal * mean) * factor, "dgammaOut": sums}
 
 
+def ada_layer_norm(
+    tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
+) -> TensorsByName:
+    """``aten.native_layer_norm_backward`` of a gradient that is scaled first, and sums of rows."""
+    order = ("gradOut", "input", "mean", "rstd", "scale", "weightOptional", "biasOptional")
+    grad, source, mean, rstd, scale, weight, bias = given(tensors, *order)
+    assert grad is not None and source is not None and scale is not None
+    assert mean is not None and rstd is not None
+    axes, rows = [source.shape[-1]], (*source.shape[:-2], 1, source.shape[-1])
+    ones = grad.new_ones(axes) if weight is None else weight
+    zeros = torch.zeros_like(ones) if bias is None else bias
+    scaled = (grad * (1 + scale.reshape(rows))).contiguous()
+    mask = [True] * 3
+    found = aten.native_layer_norm_backward(scaled, source, axes, mean, rstd, ones, zeros, mask)
+    normal = (source - mean) * rstd * ones + zeros
+    shape = scale.shape
+    names = ("gradInputOut", "gradWeightOut", "gradBiasOut")
+    return {
+        **dict(zip(names, found, strict=True)),
+        "gradScaleOut": (grad * normal).sum(-2).reshape(shape),
+        "gradShiftOut": grad.sum(-2).reshape(shape),
+    }
+
+
+def group_norm_swish(
+    tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
+) -> TensorsByName:
+    """``aten.native_group_norm_backward`` of the gradient of Swish."""
+    dy, mean, rstd, x, gamma, beta = given(tensors, "dy", "mean", "rstd", "x", "gamma", "beta")
+    assert dy is not None and x is not None and mean is not None and rstd is not None
+    assert gamma is not None and beta is not None
+    batch, channels, group = x.shape[0], x.shape[1], args["numGroups"]
+    flat, rows = (batch, channels, -1), (batch, group, 1)
+    groups = (x.reshape(batch, group, -1) - mean.reshape(rows)) * rstd.reshape(rows)
+    y = groups.reshape(flat) * gamma[:, None] + beta[:, None]
+    scaled = args["swishScale"] * y
+    part = torch.sigmoid(scaled)
+    dy = (part * (1 + scaled * (1 - part)) * dy.reshape(flat)).contiguous()
+    gradients = aten.native_group_norm_backward(
+        dy, x.reshape(flat), mean, rstd, gamma, batch, channels, dy.shape[2], group, [True] * 3
+    )
+    names = ("dxOut", "dgammaOut", "dbetaOut")
+    outputs = dict(zip(names, gradients, strict=True))
+    return {**outputs, "dxOut": outputs["dxOut"].reshape(x.shape)}
+
+
 def masked_softmax(
     tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
 ) -> TensorsByName:
@@ -111,8 +157,10 @@ def masked_softmax(
 
 
 NORMALIZATIONS: Mapping[str, Adapter] = {
+    "aclnnAdaLayerNormBackward": ada_layer_norm,
     "aclnnBatchNormBackward": batch_norm,
     "aclnnGroupNormBackward": group_norm,
+    "aclnnGroupNormSwishGrad": group_norm_swish,
     "aclnnLayerNormBackward": layer_norm,
     "aclnnRmsNormGrad": rms_norm,
     "aclnnScaledMaskedSoftmaxBackward": masked_softmax,

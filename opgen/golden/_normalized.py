@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from opgen.golden import Array, Tensors
 from opgen.golden._absolute import Both, Function, Outputs
 from opgen.golden._elementwise import SECOND_ORDER, Names, Operands
-from opgen.golden._tracked import Tracked
+from opgen.golden._tracked import Tracked, either
 
 Gradients: TypeAlias = Callable[[Operands, Names], Mapping[str, Tracked]]
 
@@ -18,6 +18,21 @@ class RowLayout(NamedTuple):
 
     inputs: Mapping[str, Array]
     shapes: Mapping[str, tuple[int, ...]]
+
+
+def of_rows(h: Tracked, x: Tracked, mean: Tracked, rstd: Tracked) -> Tracked:
+    """The gradient of numbers that are normalised along the last axis, from that of the normalised
+    ones: by the terms of the definition, with rstd taken out of the mean, or as ``a * h + b * x +
+    c``, in which a device adds what does not depend on the element.
+    """
+    axis = h.value.ndim - 1
+    count, centred = max(h.value.shape[axis], 1), x - mean
+    normal, total = centred * rstd, h.sum(axis)
+    means = (h * normal).sum(axis) / count, ((h * centred).sum(axis) / count) * rstd
+    printed = [(h - (total / count + normal * each)) * rstd for each in means]
+    slope = (total * mean - (h * x).sum(axis)) * rstd * rstd * rstd / count
+    constant = total * rstd / count + slope * mean
+    return either(*printed, h * rstd + slope * x - constant)
 
 
 def functions(

@@ -61,6 +61,39 @@ def rms_norm(args: Arguments) -> str:
     )
 
 
+def ada_layer_norm(args: Arguments) -> str:
+    """Of a gradient that is scaled first, and sums of rows."""
+    shape = list(args["input"].shape)
+    weight, bias = (
+        name if isinstance(args[name], TensorDesc) else f"mean.new_{filler}({shape[-1:]})"
+        for name, filler in (("weightOptional", "ones"), ("biasOptional", "zeros"))
+    )
+    return (
+        f"w, b = {weight}, {bias}\n"
+        f"scaled = (gradOut * (1 + scale.reshape({[*shape[:-2], 1, shape[-1]]}))).contiguous()\n"
+        "gradInputOut, gradWeightOut, gradBiasOut = torch.ops.aten.native_layer_norm_backward(\n"
+        f"    scaled, input, {shape[-1:]}, mean, rstd, w, b, [True] * 3,\n)\n"
+        "normal = (input - mean) * rstd * w + b\n"
+        "gradScaleOut = (gradOut * normal).sum(-2).reshape(scale.shape)\n"
+        "gradShiftOut = gradOut.sum(-2).reshape(scale.shape)"
+    )
+
+
+def group_norm_swish(args: Arguments) -> str:
+    """Of the gradient of Swish."""
+    (n, c, *_), group = args["x"].shape, args["numGroups"]
+    return (
+        f"groups = (x.reshape({n}, {group}, -1) - mean[..., None]) * rstd[..., None]\n"
+        f"y = groups.reshape({n}, {c}, -1) * gamma[:, None] + beta[:, None]\n"
+        f"scaled = {args['swishScale']!r} * y\n"
+        "part = torch.sigmoid(scaled)\n"
+        f"dy = part * (1 + scaled * (1 - part)) * dy.reshape({n}, {c}, -1)\n"
+        "dxOut, dgammaOut, dbetaOut = torch.ops.aten.native_group_norm_backward(\n"
+        f"    dy.contiguous(), x.reshape({n}, {c}, -1), mean, rstd, gamma,"
+        f" {n}, {c}, dy.shape[2], {group}, [True] * 3,\n)"
+    )
+
+
 def masked_softmax(args: Arguments) -> str:
     """The softmax without a mask, scaled and masked."""
     return (
@@ -70,8 +103,10 @@ def masked_softmax(args: Arguments) -> str:
 
 
 CALLS: Mapping[str, Callable[[Arguments], str]] = {
+    "aclnnAdaLayerNormBackward": ada_layer_norm,
     "aclnnBatchNormBackward": batch_norm,
     "aclnnGroupNormBackward": group_norm,
+    "aclnnGroupNormSwishGrad": group_norm_swish,
     "aclnnLayerNormBackward": layer_norm,
     "aclnnRmsNormGrad": rms_norm,
     "aclnnScaledMaskedSoftmaxBackward": masked_softmax,
