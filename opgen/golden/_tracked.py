@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from types import EllipsisType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -95,7 +96,7 @@ class Tracked:
             error = np.where(undecided, apart, error)
         return Tracked(value, error)
 
-    def __getitem__(self, place: Any) -> Tracked:
+    def __getitem__(self, place: tuple[int | slice | EllipsisType | None, ...]) -> Tracked:
         return Tracked(self.value[place], self.error[place])
 
     def sum(self, axis: int) -> Tracked:
