@@ -58,10 +58,10 @@ def of_each(name: str, most: int, pair: Pair) -> list[Pair]:
     when, require = pair
     asked = f"len({name}) > each" + (f" and ({when})" if when else "")
 
-    def at(place: int, text: str) -> str:
+    def placed(place: int, text: str) -> str:
         return re.sub(r"\beach\b", str(place), text)
 
-    return [(at(place, asked), at(place, require)) for place in range(most)]
+    return [(placed(place, asked), placed(place, require)) for place in range(most)]
 
 
 def _words(values: Iterable[str]) -> str:
