@@ -1,4 +1,4 @@
-"""``opgen check``: check specs, plans and errata."""
+"""``opgen check``: check specs, plans, errata and kernels."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BROKEN = BUCKETS[1:]
 def command(
     names: tuple[str, ...], as_json: bool, everything: bool, todo: bool, folder: str | None
 ) -> None:
-    """Check specs, plans and errata.
+    """Check specs, plans, errata and kernels.
 
     Without FILE, opgen checks its own. It reports all problems at once. Exit 2 if there is one. A
     spec that still has lines under todo counts as a problem.

@@ -66,11 +66,21 @@ def _all_words() -> Iterator[dict[str, Any]]:
 
 def _entries(name: str) -> Iterator[dict[str, Any]]:
     """Everything of this name, whatever its kind."""
+    from opgen.quality import mutants
     from opgen.report.words import meanings
     from opgen.spec.catalog import catalog
 
+    wrong = {mutant.name: mutant for mutant in mutants.ALL}
     for word in meanings(name):
-        yield {"word": word.word, "kind": word.section, "meaning": word.meaning}
+        entry: dict[str, object] = {
+            "word": word.word,
+            "kind": word.section,
+            "meaning": word.meaning,
+        }
+        if word.section == "Mutants":
+            where = [spec.op for spec in catalog().specs if wrong[word.word].applies(spec)]
+            entry["operators"] = list(dict.fromkeys(where))
+        yield entry
     for spec in catalog().specs:
         for rule in spec.rules:
             if rule.id == name:
@@ -156,6 +166,8 @@ def _lines(entry: dict[str, Any]) -> Iterator[Paragraph]:
     yield Paragraph(Text.assemble((entry["word"], "bold"), "  ", (kind, "dim")))
     if "meaning" in entry:
         yield Paragraph(entry["meaning"], indent=2)
+        if "operators" in entry:
+            yield Paragraph(", ".join(entry["operators"]), "  operators", 13)
         return
     if entry["kind"] == "code":
         for rule in entry["rules"]:

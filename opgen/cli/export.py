@@ -25,7 +25,7 @@ FORMATS = ("atk", "gtest", "npz", "ttk")
 def command(
     format: str, bundle: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool
 ) -> None:
-    """Write a bundle in another tool's form.
+    """Write a bundle in another tool's format.
 
     atk: case files, and an executor that loads the stored inputs and goldens. gtest: one C++ file
     that tests the statuses of both phases. npz: numpy's files, and a line of JSON per case. ttk: a

@@ -46,6 +46,13 @@ def test_a_word_a_recipe_a_mutant(word: str, part: str) -> None:
     assert part in " ".join(explain(word).stdout.split())
 
 
+def test_a_mutant_with_the_operators_to_which_it_applies() -> None:
+    (swapped,), (lost,) = entries("stride_swapped"), entries("nan_lost")
+    assert {"avg_pool2d_backward", "convolution_backward"} <= {*swapped["operators"]}  # type: ignore[misc]
+    assert "silu_backward" in {*lost["operators"]} - {*swapped["operators"]}  # type: ignore[misc]
+    assert "silu_backward" in explain("nan_lost").stdout
+
+
 def test_a_rule_with_a_call_that_breaks_it_and_one_that_obeys() -> None:
     by_page = {entry["page"]: entry for entry in entries("pad_height")}
     of_page = by_page["avg_pool2d_backward"]
