@@ -73,13 +73,15 @@ class Feature:
 @dataclass(frozen=True)
 class Condition:
     """A condition and the (rows,) where it holds; the simpler, the smaller its ``cost``. ``word``:
-    it is about a word, a rank or a truth, and no limit of a number.
+    it is about a word, a rank or a truth, and no limit of a number. ``strange``: it is about
+    something of which the rule does not speak, so that it may hold by chance.
     """
 
     text: str
     rows: np.ndarray
     cost: float
     word: bool = False
+    strange: bool = False
 
 
 def features(view: TableView) -> list[Feature]:
@@ -161,7 +163,10 @@ def candidates(
     """
     for feature in known:
         names = feature.name.split()
-        cost = 0.5 if names == ["product"] else 0.0 if related >= set(names) else 1.0
+        strange = not related >= set(names)
+        if feature.kind == "dtype" and "product" in related:
+            strange = False  # which dtypes a library takes depends on the product
+        cost = 0.5 if names == ["product"] else 1.0 if strange else 0.0
         cost += 0.25 * (len(names) - 1)
         bound, values = feature.bound, feature.values
         if not bound.any():
@@ -170,10 +175,12 @@ def candidates(
         if len(distinct) < 2 and bound.all():
             continue
         if feature.kind in ("number", "count"):
-            strange = bool(related) and not related >= set(names)
-            yield from _limits(feature, values, bound, distinct, cost, strange)
+            drawn = feature.kind == "count" or (strange and bool(related))
+            made = _limits(feature, values, bound, distinct, cost, drawn)
         else:
-            yield from _memberships(feature, values, bound, wanted, cost)
+            made = _memberships(feature, values, bound, wanted, cost)
+        for each in made:
+            yield replace(each, strange=strange)
 
 
 def _memberships(
@@ -207,17 +214,16 @@ def _limits(
     bound: np.ndarray,
     distinct: np.ndarray,
     cost: float,
-    strange: bool,
+    drawn: bool,
 ) -> Iterator[Condition]:
-    """The number is 0, below 0, at most or at least one of those that calls have. Of a count of
-    elements, 0 and 1 are what a library may look at; other sizes are those that somebody drew.
-    So are limits of numbers that are ``strange`` to the rule.
+    """The number is 0, below 0, at most or at least one of those that calls have. Where other sizes
+    than 0 and 1 are those that somebody drew, none of them is a limit.
     """
     if (distinct == 0).any():
         yield Condition(f"{feature.term} == 0", bound & (values == 0), cost)
     if feature.kind == "count":
         yield Condition(f"{feature.term} == 1", bound & (values == 1), cost)
-    if feature.kind == "count" or strange:
+    if drawn:
         return
     if (distinct < 0).any():
         yield Condition(f"{feature.term} < 0", bound & (values < 0), cost)

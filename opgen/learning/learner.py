@@ -181,17 +181,24 @@ class _Learner:
         )
         for group in alike.values():
             decided = {i: rows for i in group if len(rows := self.deciding(i))}
-            mixed = {i: rows for i, rows in decided.items() if not self.is_plain(i, rows)}
-            for i in decided.keys() - mixed.keys():
+            plain = {i for i, rows in decided.items() if self.is_plain(i, rows)}
+            told = [self.told(i, decided[i]) for i in plain]
+            few = {i for i in decided if i not in plain and self.told(i, decided[i]) in told}
+            for i in plain | few:
                 yield from self.of_alike((i,), decided)
-            silent = [] if len(mixed) < len(decided) else [i for i in group if i not in decided]
+            mixed = {i: rows for i, rows in decided.items() if i not in plain | few}
+            silent = [] if plain else [i for i in group if i not in decided]
             if mixed:
                 yield from self.of_alike(tuple(mixed), mixed, silent)
 
     def is_plain(self, i: int, rows: np.ndarray) -> bool:
         """Whether enough calls decide a rule, and all in the same way."""
-        outcome = self.outcome(i, rows)
-        return len(rows) >= LEAST and bool((outcome == outcome[0]).all())
+        return len(rows) >= LEAST and self.told(i, rows) is not None
+
+    def told(self, i: int, rows: np.ndarray) -> int | None:
+        """The one outcome of the calls that decide a rule; None where there are several."""
+        outcome = np.unique(self.outcome(i, rows))
+        return int(outcome[0]) if len(outcome) == 1 else None
 
     def outcome(self, i: int, rows: np.ndarray) -> np.ndarray:
         """What calls that decide a rule returned, or that it is as the page says."""

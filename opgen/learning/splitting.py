@@ -13,6 +13,8 @@ LEAST = 3
 """Calls on either side of a condition that carry it."""
 ENOUGH = LEAST - 1e-3
 """The same of sums of parts of calls."""
+DOUBT = 0.1
+"""How many conditions on strange things, of all that are tried, may hold by chance."""
 PAIR = 2.0
 """What a second condition costs, in calls."""
 MOST_PAIRED = 400
@@ -78,36 +80,50 @@ def _best(
         return None
     holds = np.array([each.rows for each in singles])
     hits, misses = holds @ wanted, holds @ against
-    outside = float(against.sum()) + 1e-9
+    outside, strange = float(against.sum()) + 1e-9, np.array([each.strange for each in singles])
+    chance = _chance(float(wanted.sum()), float(against.sum()))
+    carried = (misses == 0) & (hits >= ENOUGH)
+    carried &= ~strange | (chance[(hits + 1e-3).astype(np.int64)] * len(known) <= DOUBT)
     best: tuple[float, Condition] | None = None
-    for i in np.flatnonzero((misses == 0) & (hits >= ENOUGH)).tolist():
+    for i in np.flatnonzero(carried).tolist():
         needed = 1 if singles[i].word else LEAST
         score = float(hits[i]) - singles[i].cost
         if outside >= needed and (best is None or score > best[0]):
             best = score, singles[i]
     if outside >= LEAST:
-        pair = _best_pair(singles, holds, wanted, against, hits)
+        useful = np.flatnonzero(hits >= ENOUGH)[:MOST_PAIRED]
+        some = [singles[i] for i in useful.tolist()]
+        pair = _best_pair(some, wanted, against, chance * len(known) ** 2 <= DOUBT)
         if pair is not None and (best is None or pair[0] > best[0]):
             best = pair
     return best
 
 
+def _chance(wanted: float, against: float) -> np.ndarray:
+    """How likely it is that so many calls, drawn from all, are wanted, by their number. Where most
+    are, a condition is what keeps a few exceptions out, and no claim of its own.
+    """
+    drawn = np.arange(int(wanted + 1e-3))
+    ratios = np.log((wanted - drawn) / (wanted + against - drawn))
+    return np.asarray(np.exp(np.cumsum([0.0, *ratios]))) * (wanted <= against)
+
+
 def _best_pair(
-    singles: Sequence[Condition],
-    holds: np.ndarray,
-    wanted: np.ndarray,
-    against: np.ndarray,
-    hits: np.ndarray,
+    singles: Sequence[Condition], wanted: np.ndarray, against: np.ndarray, sure: np.ndarray
 ) -> tuple[float, Condition] | None:
-    useful = np.flatnonzero(hits >= ENOUGH)[:MOST_PAIRED]
-    some = holds[useful].astype(np.float32)
+    """Two conditions together. ``sure``: by the number of calls that meet both, whether that is no
+    chance.
+    """
+    some = np.array([each.rows for each in singles], dtype=np.float32).reshape(-1, len(wanted))
     both, bad = ((some * counts.astype(np.float32)) @ some.T for counts in (wanted, against))
-    cost = np.array([singles[i].cost for i in useful.tolist()])
+    cost = np.array([each.cost for each in singles])
+    strange = np.array([each.strange for each in singles], dtype=bool)
     score = both - cost[:, None] - cost[None, :] - PAIR
-    score[(bad > 0) | (both < ENOUGH)] = -np.inf
+    doubtful = (strange[:, None] | strange[None, :]) & ~sure[(both + 1e-3).astype(np.int64)]
+    score[(bad > 0) | (both < ENOUGH) | doubtful] = -np.inf
     if not score.size or score.max() == -np.inf:
         return None
-    first, second = divmod(int(score.argmax()), len(useful))
-    a, b = singles[useful[first]], singles[useful[second]]
+    first, second = divmod(int(score.argmax()), len(singles))
+    a, b = singles[first], singles[second]
     text = " and ".join(sorted((a.text, b.text)))
     return float(score.max()), Condition(text, a.rows & b.rows, a.cost + b.cost + PAIR)
