@@ -157,12 +157,16 @@ class _Learner:
         return np.asarray(result | (self.status == DIED))
 
     def deciding(self, i: int) -> np.ndarray:
-        """The calls that decide a rule: no other that they break returns what they returned, or
-        they were accepted, or were refused because of this rule for all that is known.
+        """The calls that decide a rule: those that break no other, or were accepted. Where these
+        are too few, also those that break others which do not return what they returned, and those
+        that were refused because of this rule for all that is known.
         """
+        broken, firm = self.judgement.broken[i], self.returned.firm
         others = self.suspects.sum(axis=0) - self.suspects[i]
-        alone = self.judgement.broken[i] & ((others == 0) | (self.status == 0))
-        return np.flatnonzero((alone | self.blamed[i]) & self.returned.firm)
+        alone = broken & ((self.enforced.sum(axis=0) == self.enforced[i]) | (self.status == 0))
+        if (alone & firm).sum() >= LEAST:
+            return np.flatnonzero((alone | (self.blamed[i] & (others == 0))) & firm)
+        return np.flatnonzero(((broken & (others == 0)) | alone | self.blamed[i]) & firm)
 
     def blame(self) -> None:
         """Calls that were refused though all that they break is believed to be let pass: because of
