@@ -20,7 +20,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
 
 @click.command(
     epilog=options.examples(
-        "opgen audit --pages pages             # exit 1 where a page is not what it was",
+        "opgen audit --pages pages             # exit 1 if a page has changed",
         "opgen audit --pages pages --plan smoke          # exit 1, with the cases that are touched",
         "opgen audit --pages pages --digests reflection_pad2d_backward",
     )
@@ -75,13 +75,14 @@ def command(
 ) -> None:
     """Compare specs with the pages that they transcribe.
 
-    opgen names the facts whose lines changed, moved or vanished, and the cases that they touch. A
-    page can also say something new on lines that no fact cites. So read a changed page again;
+    opgen names the facts whose lines changed, moved or vanished. With --plan or --lock, it also
+    names the cases that test them. A page can also say something new on lines that no fact cites.
+    So read a changed page again;
     "opgen page OP --pages DIR" prints it beside its spec. opgen also names specs that have no page.
     Exit 1 if a page changed, or if you named an operator without a page.
 
-    With --facts, the page may be of another edition: opgen compares what its patterns read with the
-    spec, whatever lines that stands on.
+    With --facts, the page may be of another edition. opgen reads its facts, and compares them with
+    those of the spec, on whatever lines they stand.
     """
     from dataclasses import asdict
     from pathlib import Path

@@ -27,7 +27,7 @@ from opgen.cli.options import (
     "--skip-bad-lines",
     "skip",
     is_flag=True,
-    help="Leave out the lines that are no call, and say how many there are.",
+    help="Leave out the lines that are not calls, and say how many there are.",
 )
 @json_option()
 @all_option("Show agreement by product, stage and rule, and list every disagreement.")
@@ -35,7 +35,7 @@ from opgen.cli.options import (
     "--fail-under",
     type=Number(0, 100),
     metavar="PERCENT",
-    help="Exit 1 if the library side agrees on fewer of the firm rows of an operator.",
+    help="Exit 1 if the errata agree with fewer of the firm statuses of an operator.",
 )
 @edition_option()
 def command(

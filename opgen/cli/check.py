@@ -39,13 +39,17 @@ BROKEN = BUCKETS[1:]
 @options.all_option(
     "Count the rules per bucket, and list the facts in which pages of one operator differ."
 )
-@click.option("--todo", is_flag=True, help="List what drafts leave to decide, and check nothing.")
+@click.option(
+    "--todo",
+    is_flag=True,
+    help="List the lines of drafts about which you must decide, and check nothing.",
+)
 @click.option(
     "--pages",
     "folder",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False),
-    help="With --todo: print each line of the page beside what is to decide.",
+    help="With --todo: print the page's text beside each of these lines.",
 )
 def command(
     names: tuple[str, ...], as_json: bool, everything: bool, todo: bool, folder: str | None
@@ -55,10 +59,11 @@ def command(
     Without FILE, opgen checks its own. It reports all problems at once. Exit 2 if there is one. A
     spec that still has lines under todo counts as a problem.
 
-    OP is an operator. opgen runs the probes of its kernel and says which promise it breaks: the
-    same bits in every stack and for every choice of outputs, a golden within its magnitude, linear
-    in the incoming gradient, the derivative of its forward. If torch has the operator, opgen also
-    compares the goldens of the smoke suite with torch.
+    OP is an operator. opgen runs the probes of its kernel (small example calls), and says which
+    requirement the kernel violates. It must return the same bits in every batch and for every
+    choice of outputs, be linear in the incoming gradient, and be the derivative of its forward. No
+    golden may exceed its magnitude. If torch has the operator, opgen also compares the goldens of
+    the smoke suite with torch.
     """
     from pathlib import Path
 

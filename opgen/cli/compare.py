@@ -19,7 +19,7 @@ SHOWN = 20
 @click.option(
     "--strict",
     is_flag=True,
-    help="Let lenient, unusual and known deviating cases fail.",
+    help="Count lenient, unusual and known deviation as failures.",
 )
 @click.option(
     "--allow-removed",

@@ -52,13 +52,14 @@ if TYPE_CHECKING:
     type=click.Choice(TRUTHS),
     default="both",
     show_default=True,
-    help="Whose status codes count; only both recognizes known deviations.",
+    help="Which statuses count: the page's, the library's, or (both) the page's, with known"
+    " deviations excused.",
 )
-@library_option("Judge the stored calls anew by this release, or folder of errata.")
+@library_option("Judge the stored calls anew by this release, or by this folder of errata.")
 @click.option(
     "--strict",
     is_flag=True,
-    help="Let lenient, unusual and known deviating cases fail.",
+    help="Count lenient, unusual and known deviation as failures.",
 )
 @click.option("--allow-empty", is_flag=True, help="Exit 0 if the bundle has no cases.")
 @all_option("List every failing case, not only the first few.")

@@ -36,7 +36,7 @@ def command(
 
     PAGE is in Markdown or in the older flattened text. opgen transcribes the sentences that leave
     no doubt. It lists every other sentence that may constrain a call under todo, with its line and
-    the names in it. "opgen check --todo --pages DIR" shows these sentences. Decide each one, then
+    the names in it. "opgen check --todo --pages DIR" shows these sentences. Decide about each, then
     delete its entry.
 
     With --from, facts keep the names that the older spec gives them, and get the lines and codes of

@@ -35,16 +35,16 @@ from opgen.model import TRUTHS, Truth
     help="Judge the other lines of a file with bad ones, and exit 1.",
 )
 @edition_option()
-@library_option("Ask this release, or folder of errata.")
+@library_option("Take what the library does from this release, or from this folder of errata.")
 def command(
     calls: str, form: str, truth: str, skip_bad_lines: bool, edition: str, library: str
 ) -> None:
     """Say what page and library answer to calls, and which rules the calls break.
 
     FILE has one call per line, in JSON. Without FILE, or with -, calls come from standard input.
-    opgen prints one line of JSON per call, in the same order. It refuses a file if a line is no
-    call. With --skip-bad-lines, it names such lines and judges the others. Exit 2 if no line is a
-    call.
+    opgen prints one line of JSON per call, in the same order. It refuses a file if a line is
+    not a call. With --skip-bad-lines, it names such lines and judges the others. Exit 2 if no line
+    is a call.
     """
     from opgen.calls.gc_pause import gc_paused
     from opgen.calls.jsonl import read_calls

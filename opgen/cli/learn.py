@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "--ask",
     type=click.IntRange(1),
     metavar="N",
-    help="Print the N calls that would decide most of what is open, as a call file.",
+    help="Print the N calls that would settle most open questions, as a call file.",
 )
 @options.plan_option("standard")
 @click.option(
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     "--skip-bad-lines",
     "skip",
     is_flag=True,
-    help="Leave out the lines that are no call, and say how many there are.",
+    help="Leave out the lines that are not calls, and say how many there are.",
 )
 @json_option()
 @all_option("Show the rules that were confirmed or not seen, too.")
@@ -86,13 +86,13 @@ def command(
 ) -> None:
     """Find out from statuses where a library differs from its pages.
 
-    Each line of FILE is a call in JSON with the key status, null if the host died. Calls that break
-    one rule alone decide what becomes of the rule: confirmed, not enforced, another code, crash,
-    mixed, or not seen. Where calls contradict each other, opgen looks for a condition that tells
-    them apart. With -, calls come from standard input.
+    Each line of FILE is a call in JSON with the key status, null if the host died. With -, calls
+    come from standard input. opgen says for each rule what the library does with it: confirmed, not
+    enforced, another code, crash, mixed, or not seen. It learns this from calls that break only
+    this rule. Where calls contradict each other, opgen looks for a condition that tells them apart.
 
-    The errata that -o writes are observed: they explain a difference, and excuse a device only once
-    a person has added accepted: NAME, DATE to an entry.
+    The errata that -o writes are observed: they explain a difference. They excuse a device only
+    after a person has added accepted: NAME, DATE to an entry.
     """
     only_one(halves=halves, ask=ask, entry=entry, output=output)
     from opgen.cli import console
@@ -166,7 +166,7 @@ def _of_results(bundle: str, files: Sequence[str], release: str) -> Statuses:
 
 
 def _asked(lessons: Sequence[Lesson], most: int, plan: str) -> Iterator[dict[str, object]]:
-    """Lines of a call file: what would decide most of what is open."""
+    """Lines of a call file: the calls that would settle most open questions."""
     from opgen.calls.call_json import to_json
     from opgen.learning.asking import most_useful, questions
     from opgen.suite.selection import Request

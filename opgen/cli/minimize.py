@@ -59,9 +59,9 @@ def command(
     """Reduce a failing case to the simplest one that still fails.
 
     Of several cases, opgen takes the first one that fails. It makes extents, channels, groups,
-    strides, views, masks and data simpler. By the page, every call on the way has the same
-    expectation as the first one. opgen writes the last call as JSON and as programs, which show the
-    fault without opgen: C++, Python and, if torch has the operator, torch.
+    strides, views, masks and data simpler. The page expects the same answer to
+    every call that opgen tries. opgen writes the simplest call as JSON, and as programs that show
+    the fault without opgen: in C++, in Python and, if torch has the operator, with torch.
     """
     from pathlib import Path
 

@@ -178,7 +178,9 @@ def suite_options() -> Decorator:
         operators_argument(),
         product_option(),
         edition_option(),
-        library_option("Take the library side from this release, or folder of errata."),
+        library_option(
+            "Take what the library does from this release, or from this folder of errata."
+        ),
         plan_option(),
         click.option(
             "--calls",
@@ -243,7 +245,7 @@ def backend_options() -> Decorator:
             metavar="P",
             default="",
             shell_complete=complete_products,
-            help="The product that an aclnn device is, if its name does not say.",
+            help="The product of an aclnn device, if the name of its chip does not say.",
         ),
         click.option(
             "--guard",

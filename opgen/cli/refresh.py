@@ -1,4 +1,4 @@
-"""``opgen refresh``: compare goldens with their lock, or rewrite the lock."""
+"""``opgen refresh``: compare a suite with its lock, or rewrite the lock."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Compare goldens with their lock, or write the lock anew.
+    """Compare a suite with its lock, or rewrite the lock.
 
     opgen enumerates the plan again. It says which cases were added, removed or changed, by how
     much, and why. It computes only cases whose spec, plan, kernel or recipe changed.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @backend_options()
 @output_option("Results file to write.")
 @case_option()
-@library_option("Run last what ends the host by this release, or folder of errata.")
+@library_option("Run the calls last that, by this release or folder of errata, end the host.")
 @click.option(
     "--list-backends",
     is_flag=True,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     callback=lambda context, option, asked: _list_backends(context) if asked else None,
     help="List the backends that --backend finds, and exit.",
 )
-@click.option("--status-only", is_flag=True, help="Run the first phase alone.")
+@click.option("--status-only", is_flag=True, help="Call only the first phase.")
 @click.option(
     "--resume",
     is_flag=True,
@@ -66,8 +66,8 @@ def command(
 ) -> None:
     """Run a bundle on a device and write its answers: statuses, outputs, times.
 
-    With --library or --status-only, calls that may end the host come last. With --status-only, a
-    call that is accepted is not run.
+    With --library or --status-only, calls that may end the host process come last. --status-only
+    calls only the first phase, which checks arguments.
 
     If you interrupt the run, opgen writes the answers so far, and --resume continues from there.
     opgen diff judges the answers.

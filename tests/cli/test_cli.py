@@ -1102,7 +1102,7 @@ def test_choose_keeps_order_and_names_what_is_missing() -> None:
     [
         ("opgen insp", {"inspect"}),
         ("opgen ops aclnnGro", {"aclnnGroupNormBackward"}),
-        ("opgen generate group", {"group_norm_backward"}),
+        ("opgen generate group_norm_b", {"group_norm_backward"}),
         ("opgen generate --product ascend910", {"ascend910", "ascend910b", "ascend910_93"}),
         ("opgen generate --plan s", {"smoke", "standard"}),
         ("opgen generate --plan mine", {"mine"}),
