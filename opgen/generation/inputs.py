@@ -204,7 +204,7 @@ def _numbers(
         role = "whole" if role in ("gradient", "argument") else "index"
     elif role == "saved":
         role = "operand"
-    if DTYPES[dtype].whole and range is not None:
+    if role in ("index", "whole") and range is not None:
         least, greatest = DTYPES[dtype].limits
         range = min(max(range[0], least), greatest), min(max(range[1], least), greatest)
     tensor = InputTensor(

@@ -294,7 +294,7 @@ def _whole_numbers(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     drawn = _between(lanes[0].copy(), ceil(low), min(floor(high), ceil(low) + 2**32 - 1))
     way = lanes[1] >> np.uint64(30)
     near = np.array(
-        [0, 1, *(floor(at) + side for at in tensor.thresholds for side in (-1, 0, 1, 2))]
+        [0, 1, *(floor(limit) + side for limit in tensor.thresholds for side in (-1, 0, 1, 2))]
     )
     near = near[(near >= low) & (near <= high)]
     if len(near):

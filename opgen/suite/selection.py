@@ -199,7 +199,7 @@ class Request:
             lambda spec: shipped_plan(spec.api, self.edition),
         )
         recipe = self.recipe or DEFAULT
-        return call_suite(calls, page, plan, given=given, recipe=recipe, source=self.errata)
+        return call_suite(calls, page, plan, None, given, recipe, self.errata, self.calls)
 
     def _recipe(self) -> None:
         """FileError unless the recipe exists and is for calls."""

@@ -22,7 +22,7 @@ from opgen.calls.jsonl import NamedCall
 from opgen.calls.purposes import Purposes
 from opgen.calls.stored_tensors import StoredTensors
 from opgen.calls.table import from_calls
-from opgen.model import CRASHES, Call, Kind
+from opgen.model import CRASHES, Call, FileError, Kind, Problem
 from opgen.numerics.recipes import DEFAULT
 from opgen.oracle.errata import Errata
 from opgen.oracle.judgement import Judgement, judge
@@ -43,6 +43,7 @@ from opgen.suite.memory import available
 from opgen.suite.naming import case_ids
 from opgen.suite.planning.plan import Plan
 from opgen.suite.stored import stored
+from opgen.suite.values import unlawful
 
 _log = logging.getLogger(__name__)
 
@@ -215,10 +216,12 @@ def call_suite(
     given: Given = _NOTHING,
     recipe: str = DEFAULT,
     source: Source = None,
+    file: str = "",
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
     the arrays of its tensors, ``recipe`` draws the others. Calls beyond the ``limit``, by default
-    the memory that there is, have no data. ``source`` is that of :func:`plan_suite`.
+    the memory that there is, have no data. ``source`` is that of :func:`plan_suite`. FileError of
+    the calls' ``file`` where a given array holds what the rules of its page forbid.
     """
     limit = limit or CaseLimit.of_memory(available())
     number, first = factorize([id(named.call) for named in calls])
@@ -226,7 +229,7 @@ def call_suite(
     pages = [page(call) for call in distinct]
     of_page = Categorical.of([spec.name for spec in pages])
     asked = [(pages[i], plan(pages[i])) for i in of_page.first.tolist()]
-    parts, places = [], []
+    parts, places, problems = [], [], list[Problem]()
     for i, (spec, of_operator) in enumerate(asked):
         mine = np.flatnonzero(of_page.number == i)
         places.append(np.flatnonzero(of_page.number[number] == i))
@@ -243,7 +246,13 @@ def call_suite(
             Categorical.constant("", count),
             Categorical.constant(recipe, count),
         )
-        parts.append(_labelled(of_operator, judge(spec, table), cases, given, limit, source))
+        judged = judge(spec, table)
+        entries = [calls[place] for place in places[-1].tolist()] if given else []
+        problems += unlawful(judged, cases.row, entries, given, file)
+        if not problems:
+            parts.append(_labelled(of_operator, judged, cases, given, limit, source))
+    if problems:
+        raise FileError(problems)
     return _joined(asked, parts, places)
 
 

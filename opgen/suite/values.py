@@ -4,10 +4,15 @@ on values do.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+
 import numpy as np
+import numpy.typing as npt
 
 from opgen.calls import bigint
 from opgen.calls.columns import TensorColumn
+from opgen.calls.jsonl import NamedCall
+from opgen.model import Problem
 from opgen.oracle.judgement import Judgement
 from opgen.spec.rules import Guard, true_where
 
@@ -20,12 +25,12 @@ def on_values(guard: Guard) -> bool:
     return any(what in ENDS for _, what in guard.require.refs)
 
 
-def limits(judged: Judgement) -> dict[str, np.ndarray]:
-    """Tensor -> (rows, 2) float64, the least and the greatest number that an element may be; NaN
-    where neither the call nor a rule says one. Of tensors of which rules speak alone.
+def lawful(judged: Judgement) -> dict[str, np.ndarray]:
+    """Tensor -> (rows, 2) float64, the least and the greatest number that rules let an element be;
+    NaN where none speaks. Of tensors of which rules speak alone.
     """
     guards = [guard for rule in judged.spec.rules for guard in rule.guards if on_values(guard)]
-    lawful: dict[str, np.ndarray] = {}
+    result: dict[str, np.ndarray] = {}
     rows = len(judged.table)
     for guard in guards:
         ((name, what),) = guard.require.left.refs
@@ -34,14 +39,47 @@ def limits(judged: Judgement) -> dict[str, np.ndarray]:
         limit = bigint.broadcast(np.asarray(data), rows).astype(np.float64) / over
         limit = limit + strict * (1 - 2 * end)
         here = true_where(guard.when, judged.view, rows) & bound
-        ends = lawful.setdefault(name, np.full((rows, 2), np.nan))
+        ends = result.setdefault(name, np.full((rows, 2), np.nan))
         narrower = (np.fmax, np.fmin)[end]
         ends[:, end] = np.where(here, narrower(ends[:, end], limit), ends[:, end])
-    for name, ends in lawful.items():
+    return result
+
+
+def limits(judged: Judgement) -> dict[str, np.ndarray]:
+    """The same, where what the call says of its data goes before the rules."""
+    result = lawful(judged)
+    for name, ends in result.items():
         column = judged.table.columns[name]
         assert isinstance(column, TensorColumn)
-        lawful[name] = np.where(np.isnan(column.limits), ends, column.limits)
-    return lawful
+        result[name] = np.where(np.isnan(column.limits), ends, column.limits)
+    return result
+
+
+def unlawful(
+    judged: Judgement,
+    rows: Iterable[int],
+    calls: Iterable[NamedCall],
+    given: Mapping[str, Mapping[str, npt.ArrayLike]],
+    file: str,
+) -> Iterator[Problem]:
+    """What is said of a ``file`` of calls, each in a row of a judged table, whose own arrays (id ->
+    name -> array) hold what the rules on values forbid.
+    """
+    ends = lawful(judged)
+    for row, call in zip(rows, calls, strict=False):
+        arrays = given.get(call.id, {})
+        for name in ends.keys() & arrays.keys():
+            (low, high), values = ends[name][row], np.asarray(arrays[name])
+            limited = not np.isnan([low, high]).all()
+            wrong = (values < low) | (values > high) | limited & np.isnan(values)
+            if wrong.any():
+                place = np.unravel_index(int(wrong.argmax()), values.shape)
+                admitted = f"{low:g} to {high:g}".replace("nan to", "up to")
+                text = (
+                    f"{name}{[int(i) for i in place]} is {values[place]:g}; the page admits"
+                    f" {admitted.replace('to nan', 'and up')}"
+                )
+                yield Problem(file, call.line, call.id, f"data: {text}")
 
 
 def drawable(judged: Judgement) -> np.ndarray:

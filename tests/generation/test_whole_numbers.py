@@ -54,8 +54,8 @@ def test_a_threshold_passes_exactly_what_comes_in(computed: list[CaseView]) -> N
         if case.op != "aclnnThresholdBackward":
             continue
         dy, x = np.broadcast_arrays(case.inputs["gradOutput"], case.inputs["self"])
-        at = case.args["threshold"].value
-        passed = [int(g) if int(v) > at else 0 for g, v in zip(dy.flat, x.flat, strict=True)]
+        limit = case.args["threshold"].value
+        passed = [int(g) if int(v) > limit else 0 for g, v in zip(dy.flat, x.flat, strict=True)]
         assert only(case.golden).ravel().tolist() == passed, case.id
         assert not only(case.bound).any(), case.id
         large += sum(float(np.float32(value)) != value for value in passed)

@@ -279,3 +279,23 @@ def test_a_damaged_dump_is_one_message(tmp_path, compressed):
                     len(error.problems) == 1 and "data: " in str(error) and "\n" not in str(error)
                 )
     assert refused > 1000
+
+
+@pytest.mark.parametrize(("index", "said"), [(7, "is 7"), (-1, "is -1"), (4, "")])
+def test_an_index_out_of_range_is_told_with_its_place(tmp_path, index, said):
+    """Whether by the page's rule: five words, whose numbers end at 4."""
+    args = {
+        "grad": {"shape": [2, 3], **FLOAT},
+        "indices": {"shape": [2], "dtype": "INT64", "format": "ND"},
+        "numWeights": 5,
+        "paddingIdx": 5,
+        "scaleGradByFreq": False,
+        "out": {"shape": [5, 3], **FLOAT},
+    }
+    embedding = call(op="aclnnEmbeddingDenseBackward", args=args)
+    result = generate(tmp_path, embedding, indices=np.array([0, index]))
+    assert result.exit_code == (2 if said else 0), result.output
+    if said:
+        file = tmp_path / "calls.jsonl"
+        told = f"{file}:1: mine: data: indices[1] {said}; the page admits 0 to 4"
+        assert told in " ".join(result.output.split()) and not (tmp_path / "out.h5").exists()
