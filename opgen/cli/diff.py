@@ -10,13 +10,14 @@ from opgen.cli import DIFFERENCE
 from opgen.cli.options import (
     all_option,
     case_option,
-    choose,
+    choose_of,
     examples,
     file_argument,
     force_option,
     json_option,
     library_option,
     quiet_option,
+    where_option,
 )
 from opgen.cli.paths import OutputPath
 from opgen.model import TRUTHS
@@ -62,6 +63,14 @@ if TYPE_CHECKING:
     help="Count lenient, unusual and known deviation as failures.",
 )
 @click.option("--allow-empty", is_flag=True, help="Exit 0 if the bundle has no cases.")
+@click.option("--fail-on-skip", is_flag=True, help="Exit 1 if a case was skipped.")
+@click.option(
+    "--min-passed",
+    metavar="N",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Exit 1 if fewer cases passed.",
+)
 @all_option("List every failing case, not only the first few.")
 @click.option(
     "--waivers",
@@ -80,6 +89,7 @@ if TYPE_CHECKING:
 )
 @json_option("Print the report in JSON, which opgen compare reads.")
 @case_option()
+@where_option()
 @force_option("Replace even files that opgen did not write.")
 @quiet_option("Print no report; write the files, and set the exit code.")
 def command(
@@ -91,12 +101,15 @@ def command(
     library: str,
     strict: bool,
     allow_empty: bool,
+    fail_on_skip: bool,
+    min_passed: int,
     everything: bool,
     waivers: str | None,
     html: str | None,
     junit: str | None,
     as_json: bool,
     cases: tuple[str, ...],
+    where: str,
     force: bool,
     quiet: bool,
 ) -> None:
@@ -116,7 +129,7 @@ def command(
 
     accepted = site.read(waivers) if waivers else []
     with opgen.open(bundle) as file:
-        chosen = choose(file.ids, cases) if cases else []
+        chosen = choose_of(file, cases, where) if cases or where else []
         report = opgen.diff(
             file,
             results,
@@ -127,6 +140,7 @@ def command(
             library=library,
         )
         report.allow_empty = allow_empty
+        report.fail_on_skip, report.min_passed = fail_on_skip, min_passed
         site.apply(report, accepted, datetime.date.today(), whole=not chosen)
         if html:
             write_report(html, _html(report, strict), force)

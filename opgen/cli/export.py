@@ -20,10 +20,17 @@ FORMATS = ("atk", "gtest", "npz", "ttk")
 @options.file_argument("bundle", "BUNDLE")
 @options.output_option("Folder to write; for gtest, the C++ file.", "FILE|DIR")
 @options.case_option()
+@options.where_option()
 @options.force_option()
 @options.quiet_option()
 def command(
-    format: str, bundle: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool
+    format: str,
+    bundle: str,
+    output: str,
+    cases: tuple[str, ...],
+    where: str,
+    force: bool,
+    quiet: bool,
 ) -> None:
     """Write a bundle in another tool's format.
 
@@ -46,7 +53,7 @@ def command(
     else:
         folder.check(Path(output), force)
     with opgen.open(bundle) as opened:
-        chosen = options.choose(opened.ids, cases)
+        chosen = options.choose_of(opened, cases, where)
         written = import_module(f"opgen.interop.{format}_export").export(
             opened, output, chosen, force
         )

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 @options.file_argument("file")
 @click.argument("case", metavar="[ID|GLOB]", default="", shell_complete=options.complete_cases)
 @options.case_option()
+@options.where_option()
 @options.json_option()
-def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None:
+def command(file: str, case: str, cases: tuple[str, ...], where: str, as_json: bool) -> None:
     """Show a bundle, a results file, or one of its cases.
 
     A case of a bundle is shown with its call, what a device may answer, its tensors and their first
@@ -44,6 +45,8 @@ def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None
 
     patterns = [pattern for pattern in (case, *cases) if pattern]
     if kind_of(file) == "results":
+        if where:
+            raise click.UsageError("--where chooses cases of a bundle; this is a results file")
         with opgen.Results.open(file) as results:
             _show(
                 results,
@@ -56,6 +59,8 @@ def command(file: str, case: str, cases: tuple[str, ...], as_json: bool) -> None
             )
         return
     with opgen.open(file) as bundle:
+        if where:
+            patterns = options.choose_of(bundle, patterns, where)
         _show(
             bundle,
             patterns,

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
 
 from opgen.cli.paths import OutputPath, PlanPath
-from opgen.model import GUARD, TIERS, TIME_LIMIT, USUAL
+from opgen.model import GUARD, TIERS, TIME_LIMIT, USUAL, FileError
+
+if TYPE_CHECKING:
+    from opgen.bundle.read.reader import Bundle
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -170,6 +173,16 @@ def case_option(name: str = "cases", what: str = "these cases") -> Decorator:
     )
 
 
+def where_option() -> Decorator:
+    """``--where CONDITION``, for cases of a bundle."""
+    return click.option(
+        "--where",
+        metavar="CONDITION",
+        default="",
+        help="Only cases for which this is true, such as 'dtype == \"FLOAT16\" and padH > 0'.",
+    )
+
+
 def suite_options() -> Decorator:
     """What says which cases a suite has; the parameters are the fields of
     :class:`opgen.suite.selection.Request`.
@@ -299,3 +312,20 @@ def choose(ids: Iterable[str], patterns: Sequence[str], where: str = "--case") -
 
     ids = list(ids)
     return [ids[place] for place in select_ids(ids, patterns, where)]
+
+
+def choose_of(bundle: Bundle, patterns: Sequence[str], where: str) -> list[str]:
+    """The ids of a bundle that :func:`choose` and ``--where`` select, both if both are given.
+
+    Raises FileError where a pattern matches nothing, and where no case that they match is left.
+    """
+    ids = choose(bundle.ids, patterns)
+    if not where:
+        return ids
+    from opgen.comparison.where import where as of_condition
+
+    wanted = set(of_condition(bundle, where))
+    left = [name for name in ids if name in wanted]
+    if not left:
+        raise FileError.of("--where", "", f"no case has {where}")
+    return left

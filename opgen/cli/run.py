@@ -10,15 +10,16 @@ import click
 from opgen.cli.options import (
     backend_options,
     case_option,
-    choose,
+    choose_of,
     examples,
     file_argument,
     force_option,
     library_option,
     output_option,
     quiet_option,
+    where_option,
 )
-from opgen.model import NOT_RUN
+from opgen.model import NOT_RUN, FileError
 
 if TYPE_CHECKING:
     from opgen.devices import Settings
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 @backend_options()
 @output_option("Results file to write.")
 @case_option()
+@where_option()
 @library_option("Run the calls last that, by this release or folder of errata, end the host.")
 @click.option(
     "--list-backends",
@@ -43,6 +45,12 @@ if TYPE_CHECKING:
     expose_value=False,
     callback=lambda context, option, asked: _list_backends(context) if asked else None,
     help="List the backends that --backend finds, and exit.",
+)
+@click.option(
+    "--failed",
+    metavar="RESULTS",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Only cases that failed, crashed or are missing in this results file.",
 )
 @click.option("--status-only", is_flag=True, help="Call only the first phase.")
 @click.option(
@@ -56,7 +64,9 @@ def command(
     bundle: str,
     output: str,
     cases: tuple[str, ...],
+    where: str,
     library: str,
+    failed: str | None,
     status_only: bool,
     resume: bool,
     force: bool,
@@ -76,6 +86,7 @@ def command(
     from opgen.bundle.write.output import refuse
     from opgen.cli.console import note, progress
     from opgen.comparison.calls_by_page import deadly
+    from opgen.comparison.statuses import BAD
     from opgen.devices import backend as make_backend
     from opgen.devices.running import run
     from opgen.oracle.erratafile import errata_of
@@ -84,7 +95,12 @@ def command(
     refuse(output, force or resume)
     source = errata_of(library) if library else None
     with opgen.open(bundle) as file:
-        wanted = choose(file.ids, cases)
+        wanted = choose_of(file, cases, where)
+        if failed:
+            report = opgen.diff(file, failed, cases=wanted)
+            wanted = [found.case for found in report if found.verdict in BAD]
+            if not wanted:
+                raise FileError.of(failed, "", "no case failed, crashed or is missing in it")
         device_to_run = make_backend(backend, **settings)
         with progress("cases", len(wanted), quiet) as advance:
             tally = run(

@@ -15,9 +15,12 @@ from opgen.cli import options
 @options.file_argument("bundle", "BUNDLE")
 @options.output_option(what="HDF5 file to write.")
 @options.case_option()
+@options.where_option()
 @options.force_option()
 @options.quiet_option()
-def command(bundle: str, output: str, cases: tuple[str, ...], force: bool, quiet: bool) -> None:
+def command(
+    bundle: str, output: str, cases: tuple[str, ...], where: str, force: bool, quiet: bool
+) -> None:
     """Write a bundle as a tree of groups, to browse with any HDF5 viewer.
 
     Each case has a group. Its attributes are the facts of the case. It holds the groups arguments,
@@ -29,5 +32,5 @@ def command(bundle: str, output: str, cases: tuple[str, ...], force: bool, quiet
     from opgen.report.terminal import counted
 
     with opgen.open(bundle) as opened:
-        written = unpack(opened, output, options.choose(opened.ids, cases), force=force)
+        written = unpack(opened, output, options.choose_of(opened, cases, where), force=force)
     console.note(f"{output}: {counted(written, 'case')}", quiet)

@@ -149,6 +149,8 @@ class DiffReport:
     * ``waived``: case -> reason
     * ``origin``: the files and the device that the report is about
     * ``allow_empty``: whether a report without cases is green
+    * ``fail_on_skip``, ``min_passed``: whether a report with skipped cases is green, and one with
+      fewer cases that passed
 
     >>> report = DiffReport([Verdict("a", "passed"), Verdict("b", "failed", "status 0")])
     >>> report["b"].detail, report.totals, len(report.bad())
@@ -163,6 +165,8 @@ class DiffReport:
     notes: list[str] = field(default_factory=list)
     waived: dict[str, str] = field(default_factory=dict)
     allow_empty: bool = False
+    fail_on_skip: bool = False
+    min_passed: int = 0
 
     def __post_init__(self) -> None:
         self._by_case = {verdict.case: verdict for verdict in self.verdicts}
@@ -196,9 +200,14 @@ class DiffReport:
 
     @property
     def unproved(self) -> str:
-        """Why nothing is proved, by statuses or by numbers; empty where something is. Waivers are
-        no evidence.
+        """Why nothing is proved, by statuses or by numbers, or less than was demanded; empty where
+        enough is. Waivers are no evidence.
         """
+        skipped, passed = (self.totals.get(verdict, 0) for verdict in ("skipped", "passed"))
+        if self.fail_on_skip and skipped:
+            return f"{skipped} of {len(self)} cases were skipped"
+        if passed < self.min_passed:
+            return f"{passed} of {len(self)} cases passed, and {self.min_passed} must"
         if self.allow_empty and not self.verdicts:
             return ""
         return why_unproved(map(proves, self.verdicts), map(judged, self.verdicts))
