@@ -156,12 +156,21 @@ def masked_softmax(
     return {"out": gradient.masked_fill(mask.bool(), 0)}
 
 
+def modulate(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """By the formula of the page."""
+    grad, source, scale = given(tensors, "grad_output", "input", "scale")
+    assert grad is not None and source is not None
+    gradient = grad if scale is None else grad * scale.unsqueeze(1)
+    return {"grad_input": gradient, "grad_scale": (grad * source).sum(1), "grad_shift": grad.sum(1)}
+
+
 NORMALIZATIONS: Mapping[str, Adapter] = {
     "aclnnAdaLayerNormBackward": ada_layer_norm,
     "aclnnBatchNormBackward": batch_norm,
     "aclnnGroupNormBackward": group_norm,
     "aclnnGroupNormSwishGrad": group_norm_swish,
     "aclnnLayerNormBackward": layer_norm,
+    "aclnnModulateBackward": modulate,
     "aclnnRmsNormGrad": rms_norm,
     "aclnnScaledMaskedSoftmaxBackward": masked_softmax,
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from opgen.golden import Array, Tensors
 from opgen.golden._absolute import Both, Function, Outputs
 from opgen.golden._elementwise import SECOND_ORDER, Names, Operands
@@ -52,7 +54,8 @@ def functions(
             array = found[name].value
             shape = len(array), *layout.shapes[name]
             goldens[name] = array.reshape(shape)
-            sizes[name] = (found[name].error * SECOND_ORDER).reshape(shape)
+            size = np.fmax(found[name].error * SECOND_ORDER, np.abs(array))
+            sizes[name] = size.reshape(shape)
         return goldens, sizes
 
     def golden(tensors: Tensors, names: Names, wanted: Collection[str]) -> Outputs:

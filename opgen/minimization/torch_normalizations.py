@@ -102,12 +102,22 @@ def masked_softmax(args: Arguments) -> str:
     )
 
 
+def modulate(args: Arguments) -> str:
+    """By the formula of the page."""
+    scaled = " * scale.unsqueeze(1)" if isinstance(args["scale"], TensorDesc) else ""
+    return (
+        f"grad_input = grad_output{scaled}\n"
+        "grad_scale, grad_shift = (grad_output * input).sum(1), grad_output.sum(1)"
+    )
+
+
 CALLS: Mapping[str, Callable[[Arguments], str]] = {
     "aclnnAdaLayerNormBackward": ada_layer_norm,
     "aclnnBatchNormBackward": batch_norm,
     "aclnnGroupNormBackward": group_norm,
     "aclnnGroupNormSwishGrad": group_norm_swish,
     "aclnnLayerNormBackward": layer_norm,
+    "aclnnModulateBackward": modulate,
     "aclnnRmsNormGrad": rms_norm,
     "aclnnScaledMaskedSoftmaxBackward": masked_softmax,
 }

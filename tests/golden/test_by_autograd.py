@@ -49,6 +49,10 @@ def group_norm_swish(torch: Any, of: Any, names: Any) -> tuple[Any, dict[str, An
     return y * torch.sigmoid(y * names["swishScale"]), saved
 
 
+def modulate(torch: Any, of: Any, names: Any) -> tuple[Any, dict[str, Any]]:
+    return of["input"] * of["scale"][:, None] + of["shift"][:, None], {}
+
+
 GRADIENTS = {
     "ada_layer_norm_backward": Gradient(
         ada_layer_norm,
@@ -75,6 +79,14 @@ GRADIENTS = {
         },
         {"dxOut": "x", "dgammaOut": "gamma", "dbetaOut": "beta"},
         {"numGroups": 2, "swishScale": 1.5},
+    ),
+    "modulate_backward": Gradient(
+        modulate,
+        {
+            **dict.fromkeys(("grad_output", "input"), (2, 3, 7)),
+            **dict.fromkeys(("scale", "shift"), (2, 7)),
+        },
+        {"grad_input": "input", "grad_scale": "scale", "grad_shift": "shift"},
     ),
 }
 
