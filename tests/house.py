@@ -11,6 +11,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 from tests import test_layers as layers
@@ -24,9 +25,9 @@ VAGUE = ("found", "one", "at")
 
 
 GOAL = 14_000
-"""Statements that would do. What is above it is mostly one check and one message for each fault of
-a file that somebody else wrote, one formula for each mutant, and forms of kernels that are
-faster."""
+"""Statements that would do, without the kernels, of which each operator has one. What is above it
+is mostly one check and one message for each fault of a file that somebody else wrote, one formula
+for each mutant, and forms of kernels that are faster."""
 
 
 class Figure(NamedTuple):
@@ -99,7 +100,8 @@ def figures() -> list[Figure]:
     taken = [
         name for name in modules if name.split(".")[-1] in PUBLIC and name.split(".")[0] != "cli"
     ]
-    count = names(modules)
+    count, sizes = names(modules), {name: statements(tree) for name, tree in modules.items()}
+    kernels = [size for name, size in sizes.items() if re.match(r"golden\.[a-z]", name)]
     return [
         Figure("rooms", len(rooms), layers.MOST_ROOMS),
         Figure("arrows between rooms", sum(map(len, rooms.values())), layers.MOST_ARROWS),
@@ -109,7 +111,8 @@ def figures() -> list[Figure]:
         Figure("files at the top of tests/", len(list(TESTS.glob("*.py"))), 15),
         Figure("class names in several modules", len(classes_in_several(modules)), 3),
         *(Figure(f"variables called '{name}'", count[name], 149) for name in VAGUE),
-        Figure("statements", sum(map(statements, modules.values())), 25_000, GOAL),
+        Figure("statements outside of kernels", sum(sizes.values()) - sum(kernels), 24_300, GOAL),
+        Figure("statements of a kernel, in the median", int(median(kernels)), 40),
         Figure(
             "patches by setattr in tests",
             lines(TESTS.rglob("*.py"), r"\b\w*patch\w*\.(setattr|object)\b"),
