@@ -205,6 +205,7 @@ def trials(count: int, seed: int = 0) -> dict[str, list[tuple[signal.Signals, Ou
         prepare(folder)
         peace = {name: undisturbed(command, folder) for name, command in COMMANDS.items()}
         took = {name: seconds for name, (_, seconds) in peace.items()}
+        faults = 0
         for turn in range(count):
             name = list(COMMANDS)[turn % len(COMMANDS)]
             number = SIGNALS[turn // len(COMMANDS) % len(SIGNALS)]
@@ -212,7 +213,8 @@ def trials(count: int, seed: int = 0) -> dict[str, list[tuple[signal.Signals, Ou
             outcome = killed(COMMANDS[name], folder, whole, number, draw.uniform(0, took[name]))
             took[name] *= 1.05 if outcome.hit else 0.85  # a machine has other work, now and then
             done[name].append((number, outcome))
-            print(f"\r{turn + 1} of {count}", end="", file=sys.stderr, flush=True)
+            faults += bool(outcome.faults)
+            print(f"\r{turn + 1} of {count}, {faults} faults", end="", file=sys.stderr, flush=True)
     return done
 
 
