@@ -38,14 +38,14 @@ COVERED_BY = {
     "test_results.py": ("bundle.results.answers bundle.results.checks bundle.results.writer"),
     "test_resume.py": "bundle.write.journal bundle.write.resuming",
     "test_errata.py": "oracle.errata_checks oracle.errata_form",
-    "test_calls.py": "calls.gc_pause calls.kinds calls.arguments calls.building",
-    "test_specfile.py": "spec.parameter_reader spec.rule_reader",
-    "test_fill.py": "numerics.draws",
+    "test_calls.py": "calls.gc_pause calls.kinds calls.arguments calls.building model.call",
+    "test_specfile.py": "spec.form_values spec.parameter_reader spec.rule_reader",
+    "test_fill.py": "numerics.draw numerics.draws",
     "test_import_ttk.py": "interop.completion interop.ttk_kernels interop.ttk_kernel_row",
     "test_export.py": "interop.exporting",
     "test_repro.py": (
         "devices.torch_dtypes devices.torch_pads devices.torch_upsampling"
-        " minimization.cpp_program minimization.program_text"
+        " minimization.cpp_head minimization.cpp_program minimization.program_text"
         " minimization.python_program minimization.torch_program minimization.trials"
         " minimization.torch_function_calls minimization.torch_normalizations"
         " minimization.torch_losses minimization.torch_pools"
@@ -63,7 +63,7 @@ COVERED_BY = {
     ),
     "test_drafting.py": (
         "spec.drafting.breaches spec.drafting.cells spec.drafting.dtype_lists spec.drafting.pending"
-        " spec.drafting.said spec.drafting.statements spec.drafting.values"
+        " spec.drafting.joined spec.drafting.said spec.drafting.statements spec.drafting.values"
     ),
     "test_language.py": (
         "spec.language.compiler spec.language.constants spec.language.parse spec.language.term"
@@ -76,6 +76,7 @@ COVERED_BY = {
         "suite.planning.constraints suite.planning.derive suite.enumeration.edit_search"
         " suite.enumeration.error_precedence suite.enumeration.edited_calls"
         " suite.enumeration.violations suite.enumeration.bounded_cover"
+        " suite.enumeration.valid_calls"
     ),
     "test_plan.py": "suite.planning.plan_form suite.enumeration.handwritten",
     "test_mutants.py": (
@@ -83,7 +84,11 @@ COVERED_BY = {
         " quality.mutants.equivalent quality.mutants.indices"
         " quality.mutants.interpolation"
     ),
-    "test_verdicts.py": "comparison.comparing",
+    "test_verdicts.py": "comparison.comparing model.case model.status",
+    "test_default_plan.py": "suite.planning.usual_values",
+    "test_functions.py": "numerics.function_tables",
+    "test_yamlfile.py": "model.problem",
+    "test_given_data.py": "model.text",
     "test_deviations.py": "comparison.wider_bounds",
     "test_refresh.py": "generation.versions",
     "test_coverage.py": "quality.coverage_request",

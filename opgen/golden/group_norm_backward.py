@@ -15,8 +15,8 @@ below zero, and with the sign of M changed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from math import isfinite
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ import numpy as np
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors
 from opgen.golden._absolute import Copies, functions, stacked
 from opgen.golden._columns import blocks
+from opgen.numerics.arrays import unbuffered
 
 VERSION = 1
 PROBES = [
@@ -139,18 +140,6 @@ def evaluated(
     if "gradBetaOut" in wanted:
         outputs["gradBetaOut"] = parameters[1]
     return outputs
-
-
-@contextmanager
-def unbuffered() -> Iterator[None]:
-    """Lets ufuncs multiply long rows by a factor each without expanding the factor into a buffer:
-    10 to 25 % of ``python -m tests.bench goldens "group norm"``.
-    """
-    size = np.setbufsize(16)
-    try:
-        yield
-    finally:
-        np.setbufsize(size)
 
 
 def part(g: Groups, added: range) -> tuple[Array, set[int]]:

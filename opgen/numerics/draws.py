@@ -6,21 +6,16 @@ that numpy's releases cannot change a value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from math import ceil, floor, frexp, isqrt
-from typing import TypeAlias
 
 import numpy as np
 
 from opgen.numerics.arrays import Array
+from opgen.numerics.draw import Draw, Values, between, from_steps, nonzero, scaled
 from opgen.numerics.formats import DTYPES, format_of
 from opgen.numerics.input_tensor import InputTensor, grid
 from opgen.numerics.rounding import rounded, ulp
-
-Values: TypeAlias = Callable[[Array, Array, InputTensor], Array]
-"""(lanes (lanes, B, count) and one choice (B,), both uint64, tensor) -> float64 (B, count)."""
 
 _EXACT_SUM = {"FLOAT16": 2**15, "DOUBLE": 2**52}  # largest |sum| of integers; 2**24 elsewhere
 # a scale is 2**-2 ... 2**2; up to 1 where FLOAT16 takes part, since the cube of a larger one would
@@ -28,67 +23,6 @@ _EXACT_SUM = {"FLOAT16": 2**15, "DOUBLE": 2**52}  # largest |sum| of integers; 2
 _SCALE = 2
 _ARGUMENTS = (-12, -8, -6, -4, -3, -2, -2, -1, -1, 0, 0, 1, 1, 2, 3, 5)
 """Exponents of the arguments of functions, one in sixteen each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """A way to draw one tensor: its 32-bit lanes per value, and what all its finite values are
-    multiples of.
-
-    Tensors of the same ``key`` are drawn alike, each value from its own lanes alone,
-    whatever the shape; without a key, values depend on where they stand. ``sparse``: few of them
-    say anything, at places that a kernel may restrict; ``planted``: because they are or become Inf
-    or NaN. ``steps``: values are those of :func:`from_steps`, so three numbers say how to draw
-    them.
-    """
-
-    lanes: int
-    values: Values
-    quantum: Callable[[InputTensor], float] | None = None
-    key: Callable[[InputTensor], tuple[object, ...]] | None = lambda tensor: (
-        tensor.dtype,
-        tensor.compute,
-        tensor.bits,
-        tensor.range,
-        tensor.scale,
-    )
-    sparse: bool = False
-    planted: bool = False
-    steps: Callable[[InputTensor], tuple[int, int, int]] | None = None
-
-
-def _between(lane: Array, low: int, high: int) -> Array:
-    """Integers low..high, both included: the high half of lane * count; at most 2**32 of them."""
-    steps = lane * np.uint64(high - low + 1)
-    steps >>= np.uint64(32)
-    whole: Array = steps.view(np.int64)
-    whole += low
-    return whole
-
-
-def _nonzero(lane: Array, low: int, high: int) -> Array:
-    """The same without 0, so that no term of a sum is lost."""
-    if low < 0 < high:
-        whole = _between(lane, low, high - 1)
-        whole += whole >= 0
-        return whole
-    return _between(lane, low + (low == 0 < high), high - (high == 0 > low))
-
-
-def _scaled(whole: Array, exponent: int) -> Array:
-    values = whole.astype(np.float64)
-    values *= 2.0**exponent
-    return values
-
-
-def from_steps(lane: Array, low: int, high: int, exponent: int) -> Array:
-    """Random words below 2**32 -> ``step * 2**exponent`` for a step low..high, both included, that
-    is not 0. The words are overwritten.
-
-    >>> from_steps(np.array([0, 2**31, 2**32 - 1], dtype=np.uint64), -1, 1, 3).tolist()
-    [-8.0, 8.0, 8.0]
-    """
-    return _scaled(_nonzero(lane, low, high), exponent)
 
 
 def _grid(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
@@ -134,7 +68,7 @@ def _normal(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     total -= 6 * 65535
     total <<= 16
     total += lanes[6].view(np.int64) >> 16
-    values = _scaled(total, -32)
+    values = scaled(total, -32)
     if tensor.range is not None:
         largest = min(format_of(tensor.dtype).max, format_of(tensor.compute).max)
         low, high = (min(max(end, -largest), largest) for end in tensor.range)
@@ -146,8 +80,8 @@ def _wide(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     """Full significands at 32 exponents around 1; at 11 up to 1 where FLOAT16 takes part."""
     low, high = (-10, 0) if "FLOAT16" in (tensor.dtype, tensor.compute) else (-16, 15)
     digits = min(format_of(tensor.dtype).digits, 30)
-    whole = _between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
-    exponents = _between(lanes[1] >> np.uint64(1) << np.uint64(1), low, high) - (digits - 1)
+    whole = between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
+    exponents = between(lanes[1] >> np.uint64(1) << np.uint64(1), low, high) - (digits - 1)
     negative = (lanes[1] & np.uint64(1)).astype(bool)
     return np.ldexp(
         np.where(negative, -whole, whole).astype(np.float64), exponents.astype(np.int32)
@@ -156,7 +90,7 @@ def _wide(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
 
 def _near_one(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     top = 2**tensor.bits
-    return _scaled(top - _between(lanes[0], 0, isqrt(top)), -tensor.bits)
+    return scaled(top - between(lanes[0], 0, isqrt(top)), -tensor.bits)
 
 
 def _alternating(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
@@ -180,7 +114,7 @@ def _subnormals(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
         key=lambda form: (-form.low, form.digits),
     )
     most = 2 ** min(narrower.digits - 1, tensor.bits) - 1
-    return _nonzero(lanes[0], -most, most).astype(np.float64) * _subnormal_quantum(tensor)
+    return nonzero(lanes[0], -most, most).astype(np.float64) * _subnormal_quantum(tensor)
 
 
 def _exponents(tensor: InputTensor) -> range:
@@ -199,7 +133,7 @@ def _powers(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     exponents = _exponents(tensor)
     if not exponents:
         return _grid(lanes, choice, tensor)
-    return np.ldexp(1.0, _between(lanes[0], exponents[0], exponents[-1]).astype(np.int32))
+    return np.ldexp(1.0, between(lanes[0], exponents[0], exponents[-1]).astype(np.int32))
 
 
 def _power_quantum(tensor: InputTensor) -> float:
@@ -248,7 +182,7 @@ def _argument(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     if tensor.range is not None:
         return _grid(lanes, choice, tensor)
     digits = format_of(tensor.dtype).digits
-    whole = _between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
+    whole = between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
     exponents = np.array(_ARGUMENTS, dtype=np.int32)[lanes[1] & np.uint64(15)] - (digits - 1)
     negative = (lanes[1] >> np.uint64(4) & np.uint64(1)).astype(bool)
     values: Array = np.ldexp(np.where(negative, -whole, whole).astype(np.float64), exponents)
@@ -278,7 +212,7 @@ def _indices(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     """
     low, high = tensor.range or DTYPES[tensor.dtype].limits
     first, last = ceil(low), min(floor(high), ceil(low) + 2**32 - 1)
-    drawn = _between(lanes[0].copy(), first, last)
+    drawn = between(lanes[0].copy(), first, last)
     way = lanes[1] >> np.uint64(29)
     drawn[way == 0], drawn[way == 1] = first, last
     return drawn.astype(np.float64)
@@ -291,7 +225,7 @@ def _whole_numbers(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     least, largest = tensor.range or DTYPES[tensor.dtype].limits
     most = min(isqrt(DTYPES[tensor.dtype].limits[1]), 4095)
     low, high = (least, largest) if tensor.range else (max(least, -most), most)
-    drawn = _between(lanes[0].copy(), ceil(low), min(floor(high), ceil(low) + 2**32 - 1))
+    drawn = between(lanes[0].copy(), ceil(low), min(floor(high), ceil(low) + 2**32 - 1))
     way = lanes[1] >> np.uint64(30)
     near = np.array(
         [0, 1, *(floor(limit) + side for limit in tensor.thresholds for side in (-1, 0, 1, 2))]

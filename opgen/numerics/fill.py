@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.numerics.arrays import Array, blocks
-from opgen.numerics.draws import Draw, from_steps
+from opgen.numerics.draw import Draw, from_steps
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.input_tensor import InputTensor
 from opgen.numerics.recipes import RECIPES
@@ -116,7 +116,7 @@ def starts(known: Array, name: str) -> Array:
 
 def drawn_again(start: int, steps: tuple[int, int, int], count: int, dtype: str) -> Array:
     """(count,) a contiguous tensor as stored, from where its stream begins and its steps
-    (:attr:`opgen.numerics.draws.Draw.steps`); what :func:`draw` drew, in blocks.
+    (:attr:`opgen.numerics.draw.Draw.steps`); what :func:`draw` drew, in blocks.
     """
     numbers = DTYPES[dtype]
     values = np.empty(count, dtype=numbers.numpy)

@@ -12,9 +12,7 @@ answered as Annex F of C99 says.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal, localcontext
-from functools import cache, wraps
-from itertools import accumulate
+from functools import wraps
 
 import numpy as np
 
@@ -23,22 +21,11 @@ from opgen.numerics.double_double import (
     DoubleDouble,
     add,
     divide,
-    from_decimals,
     multiply,
     two_product,
     two_sum,
 )
-
-STEPS = 64
-"""Of the table of exp in one octave."""
-CENTERS = 128
-"""Of the table of log in one unit."""
-NODES = 16
-"""Of the table of erf in one unit."""
-TERMS = 14
-"""Of the polynomial of erf around each node."""
-DIGITS = 60
-"""Of the decimal numbers that tables are made from."""
+from opgen.numerics.function_tables import CENTERS, NODES, STEPS, erf_table, exp_table, log_table
 
 
 def _elementwise(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -135,7 +122,7 @@ def erf(x: Array) -> Array:
     >>> erf(np.array([-0.0, 1.0, -np.inf])).tolist()
     [-0.0, 0.8427007929497149, -1.0]
     """
-    size, (values, slopes, terms) = np.clip(np.abs(x), 0.0, 6.0), _erf_table()
+    size, (values, slopes, terms) = np.clip(np.abs(x), 0.0, 6.0), erf_table()
     scale = np.where(size < 2.0**-100, 2.0**200, 1.0)  # products of tiny numbers lose digits
     node = np.rint(np.where(np.isnan(x), 0.0, size) * NODES).astype(np.intp)
     h = size * scale - node / NODES * scale
@@ -220,7 +207,7 @@ def _exp(x: DoubleDouble) -> tuple[DoubleDouble, Array]:
 
     With ``r = x - n * log(2) / 64``, ``|r| < 2**-7.5``, the mantissa is ``2 ** (j / 64) * exp(r)``.
     """
-    roots, (first, second, third) = _exp_table()
+    roots, (first, second, third) = exp_table()
     n = np.where(np.isnan(x.high), 0.0, np.rint(x.high * (1 / first)))
     r = add(two_sum(x.high - n * first, -n * second), DoubleDouble(x.low, np.zeros_like(n)))
     r = add(r, two_product(n, np.full_like(n, -third)))
@@ -258,7 +245,7 @@ def _log(x: DoubleDouble) -> DoubleDouble:
     mantissa, power = np.frexp(np.where((x.high > 0) & (x.high < np.inf), x.high, 1.0))
     small = mantissa < 0.7071067811865476
     mantissa, power = np.where(small, 2 * mantissa, mantissa), power - small
-    logs, inverses, (first, rest) = _log_table()
+    logs, inverses, (first, rest) = log_table()
     node = np.rint(mantissa * CENTERS).astype(np.intp) - CENTERS // 2
     inverse = inverses[node]
     product = two_product(mantissa, inverse)
@@ -280,83 +267,3 @@ def _small_log1p(z: DoubleDouble) -> DoubleDouble:
         rest = 1 / number - z.high * rest
     half = DoubleDouble(square.high / -2, square.low / -2)
     return add(add(z, half), _exactly(rest * z.high * square.high))
-
-
-@cache
-def _exp_table() -> tuple[DoubleDouble, tuple[float, float, float]]:
-    """The roots ``2 ** (j / 64)``, and ``log(2) / 64`` in three parts, the first two of 34 bits."""
-    with localcontext(prec=DIGITS):
-        roots = [(Decimal(2).ln() * j / STEPS).exp() for j in range(STEPS)]
-        return from_decimals(roots), _in_parts(Decimal(2).ln() / STEPS, 34)
-
-
-@cache
-def _log_table() -> tuple[DoubleDouble, Array, tuple[float, DoubleDouble]]:
-    """For the nodes from 1/2 to 3/2: minus the logarithms of their inverses, rounded to 24 bits,
-    and these; and ``log(2)`` in a first part of 42 bits and a rest.
-    """
-    nodes = np.arange(CENTERS // 2, 3 * CENTERS // 2 + 1) / CENTERS
-    inverses = (1 / nodes).astype(np.float32).astype(np.float64)
-    with localcontext(prec=DIGITS):
-        logs = [-Decimal(inverse).ln() for inverse in inverses.tolist()]
-        first, *_ = _in_parts(Decimal(2).ln(), 42)
-        return (
-            from_decimals(logs),
-            inverses,
-            (first, from_decimals([Decimal(2).ln() - Decimal(first)])),
-        )
-
-
-@cache
-def _erf_table() -> tuple[DoubleDouble, DoubleDouble, Array]:
-    """At each node: erf, its derivative, and the further coefficients of its Taylor polynomial,
-    (TERMS, nodes).
-    """
-    with localcontext(prec=DIGITS):
-        rows = [_erf_series(Decimal(node) / NODES) for node in range(6 * NODES + 1)]
-    values, slopes, *rest = zip(*rows, strict=True)
-    return (
-        from_decimals(list(values)),
-        from_decimals(list(slopes)),
-        np.array([[float(number) for number in term] for term in rest]),
-    )
-
-
-def _erf_series(c: Decimal) -> list[Decimal]:
-    """The Taylor coefficients of erf at ``c``.
-
-    Those of its derivative, ``2 / sqrt(pi) * exp(-x * x)``, follow from ``f' = -2 * x * f``.
-    """
-    slope = 2 / _pi().sqrt() * (-c * c).exp()
-    # erf(c) = slope * (c + 2 c**3 / 3 + 4 c**5 / 15 + ...), whose terms are all positive
-    term, value, k, smallest = c, Decimal(0), 0, Decimal(10) ** -DIGITS
-    while term > smallest:
-        value, k = value + term, k + 1
-        term = term * 2 * c * c / (2 * k + 1)
-    derivative = [slope, -2 * c * slope]
-    for n in range(1, TERMS):
-        derivative.append(-2 * (c * derivative[n] + derivative[n - 1]) / (n + 1))
-    return [slope * value, *(a / (n + 1) for n, a in enumerate(derivative[: TERMS + 1]))]
-
-
-def _pi() -> Decimal:
-    """Pi by Machin's formula, in the current precision."""
-
-    def arctangent(inverse: int) -> Decimal:
-        terms = accumulate(
-            range(DIGITS), lambda t, _: -t / inverse**2, initial=1 / Decimal(inverse)
-        )
-        return sum((t / (2 * k + 1) for k, t in enumerate(terms)), Decimal(0))
-
-    return 4 * (4 * arctangent(5) - arctangent(239))
-
-
-def _in_parts(number: Decimal, bits: int) -> tuple[float, float, float]:
-    """Three numbers whose sum it is, the first two of so few bits."""
-    parts = []
-    for _ in range(2):
-        mantissa, exponent = np.frexp(float(number))
-        part = float(np.ldexp(np.trunc(mantissa * 2.0**bits), exponent - bits))
-        parts.append(part)
-        number -= Decimal(part)
-    return parts[0], parts[1], float(number)

@@ -14,6 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from opgen.numerics.arrays import Array
+from opgen.numerics.draw import Draw
 from opgen.numerics.draws import (
     ALTERNATING,
     ARGUMENT,
@@ -31,7 +32,6 @@ from opgen.numerics.draws import (
     WHOLE_NUMBERS,
     WIDE,
     ZEROS,
-    Draw,
 )
 from opgen.numerics.input_tensor import InputTensor, Role
 

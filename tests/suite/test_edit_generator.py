@@ -11,8 +11,9 @@ from opgen.calls.table import from_calls
 from opgen.oracle.judgement import judge
 from opgen.suite.enumeration.distance import distance
 from opgen.suite.enumeration.edit_generator import FAR, EditGenerator, candidates
-from opgen.suite.enumeration.edit_search import EditSearch, ValidCalls
+from opgen.suite.enumeration.edit_search import EditSearch
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
+from opgen.suite.enumeration.valid_calls import ValidCalls
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.edits import FOLLOW, FREEZE, MOST_EDITS, EditTable
 from tests.support.suites import PAGES, page, plan, suite

@@ -8,14 +8,12 @@ its last edit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from opgen.calls.factorize import by_key
-from opgen.calls.layout import elements
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language import parse
 from opgen.spec.rules import Guard, Rule, true_where
@@ -27,47 +25,17 @@ from opgen.suite.enumeration.edited_calls import (
     weight_of,
 )
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
-from opgen.suite.planning.call_builder import CallBuilder
+from opgen.suite.enumeration.valid_calls import ValidCalls
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.edits import FOLLOW, FREEZE, HOLD, MOST_EDITS, NO_EDIT, EditTable
 from opgen.suite.planning.overlay import Overlay
 
 Step: TypeAlias = Callable[[EditGenerator, np.ndarray], Iterable[Proposal]]
 """What may be edited next in some rows."""
-_BORROWED = 1e18
-"""What a valid call that is not the tier's own weighs beside its elements."""
 _TENSORS = 2
 """Tensors of a list that calls are made for, where a rule says the same of each."""
 _MODES = 4
 """What follows from an edit: the mode of the row that is edited, and each of the three."""
-
-
-@dataclass(frozen=True)
-class ValidCalls:
-    """Drafted calls, judged: the ``valid`` ones, (rows,) bool, are there to be edited.
-
-    ``levels`` are the values that they were built from, (rows, axes). The first ``own`` rows are
-    those that a tier asks for; the others are edited only where none of these can be.
-    """
-
-    levels: np.ndarray
-    builder: CallBuilder
-    judged: Judgement
-    valid: np.ndarray
-    own: int
-
-    def __len__(self) -> int:
-        return len(self.levels)
-
-    @cached_property
-    def size(self) -> np.ndarray:
-        """(rows,) int: elements of all tensors of a call."""
-        return elements(self.judged.table)
-
-    @cached_property
-    def cost(self) -> np.ndarray:
-        """(rows,) float64: what they weigh; the cheapest are edited first."""
-        return self.size + np.where(np.arange(len(self)) < self.own, 0.0, _BORROWED)
 
 
 class EditSearch:

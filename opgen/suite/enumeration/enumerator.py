@@ -22,11 +22,12 @@ from opgen.spec.spec import Spec
 from opgen.suite.covering import Model, explain
 from opgen.suite.enumeration import violations
 from opgen.suite.enumeration.bounded_cover import cover_plan
-from opgen.suite.enumeration.edit_search import EditSearch, ValidCalls
+from opgen.suite.enumeration.edit_search import EditSearch
 from opgen.suite.enumeration.error_precedence import precedence_calls
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.modes import mode_calls, mode_levels
 from opgen.suite.enumeration.reasons import by_default, unreachable, untried
+from opgen.suite.enumeration.valid_calls import ValidCalls
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_form import Tier

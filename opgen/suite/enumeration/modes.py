@@ -15,7 +15,7 @@ from opgen.numerics.splitmix import SplitMix
 from opgen.spec.language.term import Reference
 from opgen.suite.covering import Model
 from opgen.suite.covering.solver import Solver
-from opgen.suite.enumeration.edit_search import ValidCalls
+from opgen.suite.enumeration.valid_calls import ValidCalls
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.constraints import axes_read, grid, read_all
 

@@ -9,7 +9,6 @@ out of the calls, not of the plan: which values go together is the pages' busine
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,44 +22,11 @@ from opgen.spec.language.parse import reference
 from opgen.spec.language.term import NOTHING, Reference
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Parameter, Spec
+from opgen.suite.planning import usual_values as usual
 from opgen.suite.planning.strides import LEAST, VIEWS
 
 Data = dict[str, Any]
 """A plan, or a part of one, as YAML has it."""
-
-BATCH, CHANNELS, LAST = [2, 1, 3], [3, 1, 17], [6, 1, 17, 33]
-"""Extents of the first letter of a shape, the second, and the last: few, one, and more than blocks
-of 16 and 32 hold. All differ at first, so that swapped axes show."""
-BETWEEN = ([5, 1, 9], [4, 1, 7])
-"""Extents of the letters between the second and the last, in turn."""
-SHAPES = (
-    (2, 3, 35),
-    (257,),
-    (15,),
-    (1, 1, 1, 1, 1, 1, 3, 40),
-    (33, 65),
-    (2, 3, 5, 17),
-    (2, 1, 3, 4, 9),
-    (2, 1, 3, 1, 2, 9),
-    (1, 2, 1, 3, 1, 2, 9),
-    (),
-)
-"""Shapes of tensors whose axes have no letters: just below and above 16, 64, 256 and multiples."""
-MOST_SHAPES = 6
-ITEMS = ([2, 1, 0, 3], [1, 2, 0, 4])
-"""Items of arrays, in turn: those beside each other differ at first."""
-NUMBERS: dict[str, list[Any]] = {
-    "int": [1, 0, 2, -1],
-    "double": [1.0, 0.5, 0.0, -2.0],
-    "float": [1.0, 0.5, 0.0, -2.0],
-    "bool": [False, True],
-}
-"""Scalars, by what they hold: the neutral ones first."""
-SMALL = {"smoke": ["grid", "integers", "nonfinite"]}
-"""Recipes that find most faults, for tiers of few cases."""
-FEW = {**SMALL, "standard": ["grid", "integers", "normal", "one_hot", "nonfinite"]}
-MOST_MASKS = 4
-"""Longer masks are tried whole, and each output alone and left out."""
 
 
 def default_plan(pages: Sequence[Spec], taken: Collection[Reference] = ()) -> Data:
@@ -114,7 +80,7 @@ class _Axes:
             self.views(tensor)
         modes = any(spec.modes for spec in pages)
         recipes = [name for name in RECIPES if name != "zeros" and (modes or name != "overflow")]
-        self.add(["recipe"], recipes, "one kind of fault each: opgen explains them", FEW)
+        self.add(["recipe"], recipes, "one kind of fault each: opgen explains them", usual.FEW)
 
     def add(
         self,
@@ -127,7 +93,7 @@ class _Axes:
     ) -> None:
         """An axis, where there is a choice; several names have the same value."""
         free = [name for name in names if reference(name) not in self.taken]
-        values = list(dict.fromkeys(map(_hashable, values)))
+        values = list(dict.fromkeys(tuple(v) if isinstance(v, list) else v for v in values))
         if not free or len(values) < least:
             return
         levels = [list(v) if isinstance(v, tuple) else v for v in values]
@@ -251,9 +217,7 @@ class _Axes:
             )
         )
         for i, letter in enumerate(letters):
-            values = BATCH if i == 0 else CHANNELS if i == 1 else BETWEEN[i % len(BETWEEN)]
-            values = LAST if len(letters) > 2 and i == len(letters) - 1 else values
-            legal = self.legal([(letter, "")], values)
+            legal = self.legal([(letter, "")], usual.extents(i, len(letters)))
             self.add([letter], legal, "few, one, more than a block holds", {"smoke": legal[::2]})
         plain = [t for t in free if not t.shapes and not self.bound((t.name, "shape"))]
         for i, tensor in enumerate(plain):
@@ -263,12 +227,12 @@ class _Axes:
             ranks = self.members((tensor.name, "rank")) or range(9)
             fit = [
                 f"({', '.join(map(str, s))}{',' * (len(s) == 1)})"
-                for s in SHAPES
+                for s in usual.SHAPES
                 if len(s) in ranks
             ]
             self.add(
                 [f"{tensor.name}.shape"],
-                fit[:MOST_SHAPES],
+                fit[: usual.MOST_SHAPES],
                 "several ranks, just below and above multiples of 16, 64 and 256",
                 {"smoke": fit[:2]},
                 least=1,
@@ -282,8 +246,12 @@ class _Axes:
             return
         if kind == "bool":
             if lengths and not self.bound((name, "len")):
-                masks = _masks(max(lengths))
-                self.add([name], masks, "every mask that asks for an output", least=1)
+                self.add(
+                    [name],
+                    usual.masks(max(lengths)),
+                    "every mask that asks for an output",
+                    least=1,
+                )
             return
         items = dict.fromkeys(
             item for slots in parameter.items.values() for slot in slots for item in slot
@@ -293,7 +261,9 @@ class _Axes:
             self.add([f"len({name})"], longest, "fewer items stand for more", axis=f"{name}.items")
         for i, item in enumerate(items):
             if not self.bound((item, "")):
-                values = ITEMS[i % len(ITEMS)] if kind == "int" else _numbers(parameter)
+                values = (
+                    usual.ITEMS[i % len(usual.ITEMS)] if kind == "int" else usual.numbers(parameter)
+                )
                 legal = self.legal([(name, "lowest"), (name, "highest"), (item, "")], values)
                 self.add([item], legal, "several, one, none", {"smoke": legal[:2]})
 
@@ -307,8 +277,8 @@ class _Axes:
         if self.bound((name, "")):
             return
         listed = self.members((name, ""))
-        usual = self.legal([(name, "")], _numbers(parameter))
-        self.add([name], listed or usual, "each that the page lists" if listed else "usual ones")
+        legal = self.legal([(name, "")], usual.numbers(parameter))
+        self.add([name], listed or legal, "each that the page lists" if listed else "usual ones")
 
     def views(self, tensor: Parameter) -> None:
         """How a tensor lies in its storage, as far as its ranks allow."""
@@ -327,21 +297,3 @@ class _Column:
 
     def get(self, reference: Reference) -> Value:
         return self.value
-
-
-def _numbers(parameter: Parameter) -> list[Any]:
-    """Usual numbers of a kind of parameter, those that its type holds."""
-    element = KINDS[parameter.kind].element
-    return [value for value in NUMBERS.get(element.term, ()) if element.read(value) is not None]
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _masks(length: int) -> list[list[bool]]:
-    """The masks of some outputs that ask for one at least."""
-    if length <= MOST_MASKS:
-        return [list(mask) for mask in product((True, False), repeat=length) if any(mask)]
-    each = np.eye(length, dtype=bool)
-    return [[True] * length, *each.tolist(), *(~each).tolist()]

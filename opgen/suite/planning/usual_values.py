@@ -1,0 +1,66 @@
+"""The values that a plan tries where a page leaves the choice: sizes, shapes, numbers, masks."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from opgen.calls.kinds import KINDS
+from opgen.spec.spec import Parameter
+
+BATCH, CHANNELS, LAST = [2, 1, 3], [3, 1, 17], [6, 1, 17, 33]
+"""Extents of the first letter of a shape, the second, and the last: few, one, and more than blocks
+of 16 and 32 hold. All differ at first, so that swapped axes show."""
+BETWEEN = ([5, 1, 9], [4, 1, 7])
+"""Extents of the letters between the second and the last, in turn."""
+SHAPES = (
+    (2, 3, 35),
+    (257,),
+    (15,),
+    (1, 1, 1, 1, 1, 1, 3, 40),
+    (33, 65),
+    (2, 3, 5, 17),
+    (2, 1, 3, 4, 9),
+    (2, 1, 3, 1, 2, 9),
+    (1, 2, 1, 3, 1, 2, 9),
+    (),
+)
+"""Shapes of tensors whose axes have no letters: just below and above 16, 64, 256 and multiples."""
+MOST_SHAPES = 6
+ITEMS = ([2, 1, 0, 3], [1, 2, 0, 4])
+"""Items of arrays, in turn: those beside each other differ at first."""
+NUMBERS: dict[str, list[Any]] = {
+    "int": [1, 0, 2, -1],
+    "double": [1.0, 0.5, 0.0, -2.0],
+    "float": [1.0, 0.5, 0.0, -2.0],
+    "bool": [False, True],
+}
+"""Scalars, by what they hold: the neutral ones first."""
+SMALL = {"smoke": ["grid", "integers", "nonfinite"]}
+"""Recipes that find most faults, for tiers of few cases."""
+FEW = {**SMALL, "standard": ["grid", "integers", "normal", "one_hot", "nonfinite"]}
+MOST_MASKS = 4
+"""Longer masks are tried whole, and each output alone and left out."""
+
+
+def extents(i: int, letters: int) -> list[int]:
+    """What the ``i``-th of so many letters of shapes may stand for."""
+    if letters > 2 and i == letters - 1:
+        return LAST
+    return (BATCH, CHANNELS, *BETWEEN)[i if i < 2 else 2 + i % len(BETWEEN)]
+
+
+def numbers(parameter: Parameter) -> list[Any]:
+    """Usual numbers of a kind of parameter, those that its type holds."""
+    element = KINDS[parameter.kind].element
+    return [value for value in NUMBERS.get(element.term, ()) if element.read(value) is not None]
+
+
+def masks(length: int) -> list[list[bool]]:
+    """The masks of some outputs that ask for one at least."""
+    if length <= MOST_MASKS:
+        return [list(mask) for mask in product((True, False), repeat=length) if any(mask)]
+    each = np.eye(length, dtype=bool)
+    return [[True] * length, *each.tolist(), *(~each).tolist()]
