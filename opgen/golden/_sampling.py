@@ -182,3 +182,12 @@ def _cubic(
         1.35 * off + STEPS * np.abs(weights).sum(axis=0),
         (4.5 * off + STEPS * np.abs(slopes).sum(axis=0)) * rate,
     )
+
+
+def bilinear(places: Array, off: Array, extent: int) -> SampledAxis:
+    """The elements on both sides of places that a device has with errors of ``off`` roundoffs;
+    beyond an end lies its last element.
+    """
+    inner = places.clip(0, max(extent - 1, 0))
+    one = np.ones_like(places)
+    return _linear(inner, off, one, one, np.zeros(places.shape, dtype=bool), extent)

@@ -1,0 +1,131 @@
+"""The gradient of RoI align: each part of a box averages samples between the elements of its image.
+
+The page has no formula; its example is what torchvision computes, and that is the definition here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from itertools import product
+from math import ceil
+
+import numpy as np
+
+from opgen.golden import Array, Names, ProbeCall, Tensors
+from opgen.golden._sampling import STEPS, SampledAxis, Taps, bilinear
+
+VERSION = 1
+PROBES = [
+    ProbeCall(
+        {"K": 2, "C": 3, "Hout": 2, "Wout": 3, "B": 2, "Hin": 6, "Win": 5}
+        | {"pooledHeight": 2, "pooledWidth": 3, "spatialScale": 0.5}
+        | {"samplingRatio": ratio, "aligned": aligned},
+        {"gradOutput": (2, 3, 2, 3), "boxes": (2, 5)},
+        ("gradInput",),
+    )
+    for ratio, aligned in [(2, 1), (0, 0)]
+]
+FINE = 8
+"""Places of boxes are multiples of 1 / FINE of an element, whatever the scale is."""
+HUGE = 2.0**100
+
+
+def golden(tensors: Tensors, names: Names, wanted: Collection[str]) -> dict[str, Array]:
+    """GradInput (B, images, C, Hin, Win) from gradOutput (B, K, C, Hout, Wout) and boxes (B, K, 5):
+    image, x1, y1, x2, y2.
+    """
+    if "gradInput" not in wanted:
+        return {}
+    return {"gradInput": _spread(tensors, names, lambda axis: axis.taps, lambda a: a.taps, 0.0)}
+
+
+def magnitude(tensors: Tensors, names: Names, wanted: Collection[str]) -> dict[str, Array]:
+    """The sum of absolute terms with the largest weights of a device, and what the errors of its
+    weights come to: ``(a + da)(b + db) - ab = da b + (a + da) db``. Where a device may or may not
+    multiply Inf or NaN by 0, it is infinite.
+    """
+    if "gradInput" not in wanted:
+        return {}
+    gradient = tensors["gradOutput"]
+    assert gradient is not None
+    sizes = {**tensors, "gradOutput": np.abs(gradient)}
+    steps = depth(names, {}, "gradInput")
+    total = _spread(sizes, names, lambda a: a.largest, lambda a: a.largest, np.inf)
+    total += _spread(sizes, names, lambda a: a.errors, lambda a: a.sizes, np.inf) / steps
+    total += _spread(sizes, names, lambda a: a.largest, lambda a: a.errors, np.inf) / steps
+    return {"gradInput": total}
+
+
+def depth(names: Names, shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
+    """Every sample of every box may meet in one element; then the products of weights."""
+    samples = 1
+    for pooled, extent in ((names["Hout"], names["Hin"]), (names["Wout"], names["Win"])):
+        samples *= pooled * (names["samplingRatio"] or ceil(extent / max(pooled, 1)) + 1)
+    return max(int(names["K"] * samples), 1) + 8
+
+
+def saved(tensors: Tensors, names: Names) -> dict[str, Array]:
+    """Boxes of at least an element, inside of an image."""
+    drawn = tensors["boxes"]
+    assert drawn is not None
+    part = 2 * np.frexp(np.abs(drawn))[0] - 1
+    boxes = np.floor(part * max(names["B"], 1))
+    for column, extent in ((1, names["Win"]), (2, names["Hin"])):
+        first = np.floor(part[..., column] * (max(extent, 1) - 1) * FINE) / FINE
+        left = max(extent, 1) - 1 - first
+        last = first + 1 + np.floor(part[..., column + 2] * left * FINE) / FINE
+        boxes[..., column] = np.minimum(first / names["spatialScale"], HUGE)
+        boxes[..., column + 2] = np.minimum(last / names["spatialScale"], HUGE)
+    return {"boxes": boxes}
+
+
+def _axis(first: float, last: float, pooled: int, extent: int, names: Names) -> SampledAxis:
+    """Where the samples of all parts of a box lie along an axis, and their weights over their
+    number in a part.
+    """
+    shift = 0.5 if names["aligned"] else 0.0
+    start = first * names["spatialScale"] - shift
+    size = last * names["spatialScale"] - shift - start
+    size = size if names["aligned"] else max(size, 1.0)
+    number = int(names["samplingRatio"] or ceil(size / pooled))
+    sample = np.arange(pooled * number) + 0.5
+    place = start + sample * (size / (pooled * max(number, 1)))
+    axis = bilinear(place, STEPS * (np.abs(place) + abs(start) + abs(size) + 1), extent)
+    inside = (place >= -1) & (place <= extent)
+
+    def mean(taps: Taps) -> Taps:
+        return Taps(np.where(inside, taps.index, -1), taps.weight / max(number, 1), taps.slope)
+
+    return SampledAxis(mean(axis.taps), mean(axis.errors))
+
+
+def _spread(
+    tensors: Tensors,
+    names: Names,
+    of_rows: Callable[[SampledAxis], Taps],
+    of_columns: Callable[[SampledAxis], Taps],
+    of_foreign: float,
+) -> Array:
+    """The gradient, box by box and tap by tap; ``of_foreign`` is 0 times Inf or NaN."""
+    gradient, boxes = tensors["gradOutput"], tensors["boxes"]
+    assert gradient is not None and boxes is not None
+    cases, number, channels, high, wide = gradient.shape
+    images, height, width = names["B"], names["Hin"], names["Win"]
+    result = np.zeros((cases, images, channels, height * width))
+    for case, box in product(range(cases), range(number if result.size else 0)):
+        image, x1, y1, x2, y2 = boxes[case, box].tolist()
+        rows = of_rows(_axis(y1, y2, high, height, names))
+        columns = of_columns(_axis(x1, x2, wide, width, names))
+        shape = rows.index.shape[1], columns.index.shape[1]
+        steps = shape[0] // high, shape[1] // wide
+        values = gradient[case, box].repeat(steps[0], axis=1).repeat(steps[1], axis=2)
+        target = result[case, int(image) % images]
+        for i, j in product(range(3), range(3)):
+            there = (rows.index[i] >= 0)[:, None] & (columns.index[j] >= 0)
+            places = (rows.index[i][:, None] * width + columns.index[j])[there]
+            weights = np.multiply.outer(rows.weight[i], columns.weight[j])
+            nothing = np.where(np.isfinite(values), 0.0, of_foreign)
+            terms = np.where(weights == 0, nothing, values * weights)[:, there]
+            for channel in range(channels):
+                target[channel] += np.bincount(places, terms[channel], height * width)
+    return result.reshape(cases, images, channels, height, width)
