@@ -101,7 +101,9 @@ def _files_and_operators(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
     operators = [name for name in names if name not in files]
     lost = [name for name in operators if not name.isidentifier()]
     if lost:
-        raise FileError([Problem(name, None, "", "is no file, and no operator") for name in lost])
+        raise FileError(
+            [Problem(name, None, "", "is neither a file nor an operator") for name in lost]
+        )
     return files, operators
 
 

@@ -116,7 +116,7 @@ class Runner:
                     self._answers.put(Answer(*frame))
                 end = "the runner ended"
             except Exception as error:  # noqa: BLE001  a runner may write anything
-                end = f"the runner wrote what is no frame: {error}"
+                end = f"the runner wrote something that is not a frame: {error}"
         self._answers.put(Ended(CRASH, f"{end}{self._told()}"))
 
     def _listen(self) -> None:

@@ -104,7 +104,9 @@ def captured(
         elif kind.family == "typed" and value is not None:  # torch has numbers without a dtype
             gradient = arguments[next(iter(arguments))]
             if gradient is None:
-                raise Unwritable("its gradient is no tensor, which would say the dtype of a number")
+                raise Unwritable(
+                    "its gradient is not a tensor, so nothing gives the dtype of a number"
+                )
             arguments[parameter.name] = {"value": value, "dtype": gradient["dtype"]}
         else:
             arguments[parameter.name] = list(value) if kind.family == "array" and value else value

@@ -197,6 +197,6 @@ PROMISES: Mapping[str, Callable[[Kernel, ProbeCall], bool]] = {
     "is not the derivative of its forward": _derivative,
     "writes into its inputs": _leaves_inputs,
     "stops at odd values of the incoming gradient": _odd,
-    "gives a depth that is no whole number from 1": _depth,
+    "gives a depth that is not a whole number of at least 1": _depth,
 }
 """What is said of a kernel that breaks a promise -> whether it keeps it in a probe."""

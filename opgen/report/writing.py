@@ -22,5 +22,5 @@ def write_report(path: str | Path, text: str, force: bool = False) -> None:
         there = "something that is no text"
     begins = text[: text.index("opgen") + len("opgen")]
     if there and not there.startswith(begins) and not force:
-        raise BundleError(f"{path}: exists and is no such report of opgen; --force replaces it")
+        raise BundleError(f"{path}: exists and is not such a report of opgen; --force replaces it")
     write_text(path, text, force=True)

@@ -87,12 +87,12 @@ def _conditions(
     yield computable(judged, answers), "the rules that they break leave no gradient to expect"
     yield (
         holdable(table),
-        "a view leaves its storage, or there are no data of a dtype",
+        "a view leaves its storage, or a dtype cannot hold data",
     )
     yield drawable(judged), "no number lies between the limits of an element"
     yield (
         single(table, [p.name for p in judged.spec.outputs]),
-        "places of an output overlap, so that no golden can stand there",
+        "elements of an output overlap, so it can have no golden",
     )
     yield elements(table) <= limit.elements, limit.why
 

@@ -82,8 +82,8 @@ def test_other_data_are_told(seeded: Path) -> None:
         ("seeds", "high", -(2**40), "a seed has no steps to draw from"),
         ("seeds", "high", 2**40, "a seed has no steps to draw from"),
         ("seeds", "exponent", 5000, "seeds: exponent cannot be 5000"),
-        ("tensors", "role", 2, "a drawn tensor is no input, or a view"),
-        ("tensors", "offset", 1, "a drawn tensor is no input, or a view"),
+        ("tensors", "role", 2, "a drawn tensor is not an input, or is a view"),
+        ("tensors", "offset", 1, "a drawn tensor is not an input, or is a view"),
         ("tensors", "dtype", 3, "a drawn tensor has whole numbers"),
     ],
 )

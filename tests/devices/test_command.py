@@ -170,7 +170,10 @@ def test_a_runner_that_is_killed_costs_no_answer(suite: Path, tmp_path: Path) ->
         ("cmd:/nowhere/runner", "cannot be started: No such file"),
         ("cmd:false", "the runner ended with exit code 1"),
         ("cmd:sh -c 'echo no card >&2; exit 3'", "the runner ended with exit code 3: no card"),
-        ("cmd:echo Welcome to the board", "the runner wrote what is no frame: not a frame of this"),
+        (
+            "cmd:echo Welcome to the board",
+            "the runner wrote something that is not a frame: not a frame of this",
+        ),
     ],
 )
 def test_a_command_that_is_no_runner(suite: Path, tmp_path: Path, asked: str, message: str) -> None:

@@ -98,7 +98,7 @@ FAULTS: Mapping[str, tuple[str, dict[str, Any]]] = {
     ),
     "its inputs": ("writes into its inputs", {"golden": writes}),
     "an assertion": ("raised AssertionError", {"golden": asserts}),
-    "a depth of 0": ("no whole number from 1", {"depth": lambda *a: 0}),
+    "a depth of 0": ("not a whole number of at least 1", {"depth": lambda *a: 0}),
 }
 
 
@@ -181,7 +181,7 @@ def test_the_command_checks_a_kernel_by_the_name_of_its_operator():
     assert unknown.exit_code == 2
     assert "reflection_pad9d_backward.py: is missing: an operator needs a kernel" in unknown.stderr
     lost = run(main, ["check", "my_pad.yaml"])
-    assert lost.exit_code == 2 and "my_pad.yaml: is no file, and no operator" in lost.stderr
+    assert lost.exit_code == 2 and "my_pad.yaml: is neither a file nor an operator" in lost.stderr
 
 
 def test_the_command_tells_what_a_kernel_breaks(monkeypatch):

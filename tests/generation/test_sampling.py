@@ -226,10 +226,10 @@ def test_parts_join_to_the_bytes_of_the_whole(sampled: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("role", "column", "text"),
     [
-        (4, "dtype", "places are no whole numbers of 64 bits"),
+        (4, "dtype", "places are not INT64"),
         (4, "name", "places belong to no golden of as many elements"),
         (4, "role", "a golden belongs to no output of its shape"),
-        (5, "dtype", "sums are no pairs of DOUBLE"),
+        (5, "dtype", "sums are not pairs of DOUBLE"),
         (5, "name", "sums belong to no output with places"),
     ],
 )

@@ -30,7 +30,9 @@ def test_a_report_replaces_a_report(tmp_path: Path, form) -> None:
 def test_nothing_else_is_replaced_unless_that_is_asked_for(tmp_path: Path, form, there) -> None:
     path = tmp_path / "report"
     path.write_bytes(there)
-    with pytest.raises(BundleError, match=r"report: exists and is no such report of opgen; --forc"):
+    with pytest.raises(
+        BundleError, match=r"report: exists and is not such a report of opgen; --forc"
+    ):
         write_report(path, form.text(REPORT))
     assert path.read_bytes() == there
     write_report(path, form.text(REPORT), force=True)

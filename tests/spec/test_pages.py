@@ -233,7 +233,7 @@ def test_the_older_edition_gives_the_same_model(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("%PDF-1.7", "is no operator page: names no aclnn function"),
+        ("%PDF-1.7", "is not an operator page: it names no aclnn function"),
         ("<html><body>404 Not Found</body></html>", "names no aclnn function"),
         ("# aclnnTentBackward\n", "no prototype of aclnnTentBackwardGetWorkspaceSize"),
     ],

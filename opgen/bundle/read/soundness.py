@@ -104,7 +104,7 @@ def _lists(tables: Tables) -> Checks:
     beyond = (starts + lengths).max(initial=0) > len(tables["integers"])
     yield beyond, "a list reaches beyond the integers"
     yield lengths.max(initial=0) > MAX_ITEMS, f"a list is longer than {MAX_ITEMS}"
-    yield lengths[:2].tolist() != [0, 0], "the first two lists are not those of nothing"
+    yield lengths[:2].tolist() != [0, 0], "the first two lists are not empty"
 
 
 def _spans(tables: Tables) -> tuple[np.ndarray, np.ndarray]:
@@ -187,9 +187,9 @@ def _codes(tables: Tables) -> Checks:
     """Status codes that none can be, and cases that admit none."""
     lengths, least = tables["lists"]["length"], min(dtypes.CODE_WORDS.values())
     wrong = (lengths == 0) | _holding(tables, tables["integers"] < least)
-    yield wrong[tables["cases"]["codes"]].any(), "codes of a case are no status codes"
+    yield wrong[tables["cases"]["codes"]].any(), "codes of a case are not status codes"
     wrong[0] = False  # nothing is known
-    yield wrong[tables["cases"]["library_codes"]].any(), "library_codes of a case are no codes"
+    yield wrong[tables["cases"]["library_codes"]].any(), "library_codes of a case are not codes"
 
 
 def _places(file: OpenedFile) -> Checks:
@@ -209,7 +209,7 @@ def _seeds(tables: Tables) -> Checks:
     yield seeds["tensor"].tolist() != drawn.tolist(), "the seeds are not those of the drawn tensors"
     rows = tensors[drawn]
     plain = (rows["role"] == ROLES["input"]) & (rows["strides"] == 0) & (rows["offset"] == 0)
-    yield not plain.all(), "a drawn tensor is no input, or a view"
+    yield not plain.all(), "a drawn tensor is not an input, or is a view"
     floating = np.isin(rows["dtype"], [dtypes.DTYPES[word] for word in FLOATING])
     yield not floating.all(), "a drawn tensor has whole numbers"
     count = seeds["high"].astype(np.float64) - seeds["low"]
@@ -270,14 +270,14 @@ def _outputs(tensors: np.ndarray) -> Checks:
     places = np.flatnonzero(role == ROLES["places"])
     sample = key << 32 | tensors["shape"]
     whole = (tensors["dtype"][places] != dtypes.DTYPES["INT64"]).any()
-    yield whole, "places are no whole numbers of 64 bits"
+    yield whole, "places are not INT64"
     alone = ~np.isin(sample[places], sample[role == ROLES["golden"]])
     yield alone.any(), "places belong to no golden of as many elements"
     sums = np.flatnonzero(role == ROLES["sums"])
     other = (tensors["dtype"][sums] != dtypes.DTYPES["DOUBLE"]) | (
         tensors["elements"][sums] % 2 > 0
     )
-    yield other.any(), "sums are no pairs of DOUBLE"
+    yield other.any(), "sums are not pairs of DOUBLE"
     yield (~np.isin(key[sums], key[places])).any(), "sums belong to no output with places"
     for kind in ("golden", "bound"):
         kept = np.full(256, NO_DATA - 1)

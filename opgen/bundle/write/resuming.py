@@ -42,7 +42,7 @@ def noted(journal: Journal, tensors: int) -> np.ndarray:
                     digests[places] = data[1].read().view(DIGEST_TYPE)
                     continue
         raise BundleError(
-            f"{journal.path}: unsound: it notes other tensors than it is to hold; leave out"
+            f"{journal.path}: unsound: its journal lists tensors that it should not hold; leave out"
             " --resume to start anew"
         )
     return digests

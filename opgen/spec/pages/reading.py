@@ -55,7 +55,7 @@ def read_page(path: str | Path) -> PageText:
     text = read_text(path, most=MOST)
     named = API.search(text)
     if named is None:
-        raise FileError.of(str(path), "", "is no operator page: names no aclnn function")
+        raise FileError.of(str(path), "", "is not an operator page: it names no aclnn function")
     api = named[1]
     title, parts = markdown.sections(text)
     if not title:
@@ -66,7 +66,7 @@ def read_page(path: str | Path) -> PageText:
     entitled = API.match(title)
     page = _page(entitled[1] if entitled else api, parts)
     if not page.prototype:
-        text = f"is no operator page: no prototype of {page.api}{FIRST_PHASE}"
+        text = f"is not an operator page: no prototype of {page.api}{FIRST_PHASE}"
         raise FileError.of(str(path), "", text)
     return page
 
