@@ -23,6 +23,11 @@ def wide(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to(torch.promote_types(tensor.dtype, torch.float32))
 
 
+def present(tensors: TensorsByName, *names: str) -> list[torch.Tensor]:
+    """Inputs that no call of an operator leaves out."""
+    return [tensor for name in names if (tensor := tensors[name]) is not None]
+
+
 def given(tensors: TensorsByName, *names: str) -> list[torch.Tensor | None]:
     """Some inputs, wide and contiguous; None for a null pointer."""
     return [

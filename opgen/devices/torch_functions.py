@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 
-from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, wide
+from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, present, wide
 
 aten = torch.ops.aten
 Function = Callable[[torch.Tensor, torch.Tensor, Arguments], torch.Tensor]
@@ -25,8 +25,7 @@ def applied(
     at: str = "self",
 ) -> TensorsByName:
     """A function of two inputs that broadcast; its output has the only name that is wanted."""
-    gradient, x = tensors["gradOutput"], tensors[at]
-    assert gradient is not None and x is not None
+    gradient, x = present(tensors, "gradOutput", at)
     dtype = torch.promote_types(wide(gradient).dtype, wide(x).dtype)
     pair = torch.broadcast_tensors(gradient.to(dtype), x.to(dtype))
     numbers = {

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 
 import torch
 
-from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, Unable, given, on_cuda
+from opgen.devices.torch_adapter import (
+    Adapter,
+    Arguments,
+    TensorsByName,
+    Unable,
+    given,
+    on_cuda,
+    present,
+    wide,
+)
 
 aten = torch.ops.aten
 
@@ -90,8 +99,7 @@ def batch_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) 
 
 def rms_norm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
     """By the formula of the page; torch's own operator takes no rstd."""
-    grad, source, rstd, weight = given(tensors, "dy", "x", "rstd", "gamma")
-    assert grad is not None and source is not None and rstd is not None and weight is not None
+    grad, source, rstd, weight = map(wide, present(tensors, "dy", "x", "rstd", "gamma"))
     inner = tuple(range(-weight.dim(), 0))
     normal = source * rstd.reshape(*rstd.shape, *(1,) * weight.dim())
     mean = (grad * weight * normal).mean(inner, keepdim=True)
@@ -104,10 +112,9 @@ def ada_layer_norm(
     tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
 ) -> TensorsByName:
     """``aten.native_layer_norm_backward`` of a gradient that is scaled first, and sums of rows."""
-    order = ("gradOut", "input", "mean", "rstd", "scale", "weightOptional", "biasOptional")
-    grad, source, mean, rstd, scale, weight, bias = given(tensors, *order)
-    assert grad is not None and source is not None and scale is not None
-    assert mean is not None and rstd is not None
+    order = ("gradOut", "input", "mean", "rstd", "scale")
+    grad, source, mean, rstd, scale = (wide(t).contiguous() for t in present(tensors, *order))
+    weight, bias = given(tensors, "weightOptional", "biasOptional")
     axes, rows = [source.shape[-1]], (*source.shape[:-2], 1, source.shape[-1])
     ones = grad.new_ones(axes) if weight is None else weight
     zeros = torch.zeros_like(ones) if bias is None else bias
@@ -128,9 +135,8 @@ def group_norm_swish(
     tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
 ) -> TensorsByName:
     """``aten.native_group_norm_backward`` of the gradient of Swish."""
-    dy, mean, rstd, x, gamma, beta = given(tensors, "dy", "mean", "rstd", "x", "gamma", "beta")
-    assert dy is not None and x is not None and mean is not None and rstd is not None
-    assert gamma is not None and beta is not None
+    order = ("dy", "mean", "rstd", "x", "gamma", "beta")
+    dy, mean, rstd, x, gamma, beta = (wide(t).contiguous() for t in present(tensors, *order))
     batch, channels, group = x.shape[0], x.shape[1], args["numGroups"]
     flat, rows = (batch, channels, -1), (batch, group, 1)
     groups = (x.reshape(batch, group, -1) - mean.reshape(rows)) * rstd.reshape(rows)
@@ -150,17 +156,16 @@ def masked_softmax(
     tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
 ) -> TensorsByName:
     """``aten._softmax_backward_data``, scaled and masked."""
-    (grad, result), mask = given(tensors, "gradOutput", "y"), tensors["mask"]
-    assert grad is not None and result is not None and mask is not None
+    grad, result, mask = present(tensors, "gradOutput", "y", "mask")
+    grad, result = wide(grad).contiguous(), wide(result).contiguous()
     gradient = aten._softmax_backward_data(grad, result, -1, grad.dtype) * args["scale"]
     return {"out": gradient.masked_fill(mask.bool(), 0)}
 
 
 def modulate(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
     """By the formula of the page."""
-    grad, source, scale = given(tensors, "grad_output", "input", "scale")
-    assert grad is not None and source is not None
-    gradient = grad if scale is None else grad * scale.unsqueeze(1)
+    grad, source, *scale = map(wide, present(tensors, "grad_output", "input", "scale"))
+    gradient = grad * scale[0].unsqueeze(1) if scale else grad
     return {"grad_input": gradient, "grad_scale": (grad * source).sum(1), "grad_shift": grad.sum(1)}
 
 

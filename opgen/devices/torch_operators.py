@@ -15,6 +15,7 @@ from opgen.devices.torch_adapter import (
     TensorsByName,
     Unable,
     on_cuda,
+    present,
     wide,
 )
 from opgen.devices.torch_functions import FUNCTIONS
@@ -32,8 +33,7 @@ def convolution(tensors: TensorsByName, args: Arguments, wanted: frozenset[str])
     """``aten.convolution_backward``; padding that differs at the two ends is laid around the input
     and cut off the gradient.
     """
-    grad, source, weight = tensors["gradOutput"], tensors["input"], tensors["weight"]
-    assert grad is not None and source is not None and weight is not None
+    grad, source, weight = present(tensors, "gradOutput", "input", "weight")
     axes = source.dim() - 2
     padding, after = _padding(args["padding"], axes)
     before, padded = padding, source
@@ -82,10 +82,7 @@ def likelihood(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) 
     """``aten.nll_loss_backward``, which wants targets of 64 bits and a scalar as the gradient of
     all samples.
     """
-    grad, source, target, total = (
-        tensors[name] for name in ("gradOutput", "self", "target", "totalWeight")
-    )
-    assert grad is not None and source is not None and target is not None and total is not None
+    grad, source, target, total = present(tensors, "gradOutput", "self", "target", "totalWeight")
     each = args["reduction"] == 0 and source.dim() == 2
     gradient: torch.Tensor = aten.nll_loss_backward(
         grad if each else grad.reshape(()),
@@ -101,8 +98,7 @@ def likelihood(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) 
 
 def embedding(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
     """``aten.embedding_dense_backward``, in FLOAT; an index of padding that no row has is -1."""
-    gradient, indices = tensors["grad"], tensors["indices"]
-    assert gradient is not None and indices is not None
+    gradient, indices = present(tensors, "grad", "indices")
     if on_cuda(gradient) and not gradient.numel():
         raise Unable("torch's CUDA kernel reads memory that is not its own for rows of no elements")
     weights, padding = args["numWeights"], args["paddingIdx"]
@@ -129,16 +125,14 @@ def grid_sampler(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
 
 def softmax(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
     """``aten._softmax_backward_data``."""
-    gradient, result = tensors["gradOutput"], tensors["output"]
-    assert gradient is not None and result is not None
+    gradient, result = present(tensors, "gradOutput", "output")
     pair = wide(gradient).contiguous(), wide(result).contiguous()
     return {"out": aten._softmax_backward_data(*pair, args["dim"], pair[0].dtype)}
 
 
 def log_softmax(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
     """``aten._log_softmax_backward_data``."""
-    output = tensors["output"]
-    assert output is not None
+    (output,) = present(tensors, "output")
     backward = aten._log_softmax_backward_data
     return {"out": backward(tensors["gradOutput"], output, args["dim"], output.dtype)}
 

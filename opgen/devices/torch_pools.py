@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 
-from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, Unable
+from opgen.devices.torch_adapter import Adapter, Arguments, TensorsByName, Unable, present
 
 aten = torch.ops.aten
 
@@ -19,8 +19,7 @@ def average(
 
     In 3-D torch refuses an image smaller than its window even where padding makes up for it.
     """
-    source = tensors["self"]
-    assert source is not None
+    (source,) = present(tensors, "self")
     window, stride, padding = (
         per_axis(args[name], axes) for name in ("kernelSize", "stride", "padding")
     )
@@ -75,8 +74,7 @@ def adaptive_average(
     tensors: TensorsByName, args: Arguments, wanted: frozenset[str], axes: int
 ) -> TensorsByName:
     """``aten._adaptive_avg_pool2d_backward`` and its like in 3-D."""
-    grad, source = tensors["gradOutput"], tensors["self"]
-    assert grad is not None and source is not None
+    grad, source = present(tensors, "gradOutput", "self")
     if not grad.numel() or not source.numel():
         raise Unable("torch refuses images without elements")
     operator = getattr(aten, f"_adaptive_avg_pool{axes}d_backward")
@@ -88,8 +86,7 @@ def adaptive_largest(
     tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
 ) -> TensorsByName:
     """``aten.adaptive_max_pool2d_backward``, which wants indices of 64 bits."""
-    grad, source, indices = (tensors[name] for name in ("gradOutput", "self", "indices"))
-    assert grad is not None and source is not None and indices is not None
+    grad, source, indices = present(tensors, "gradOutput", "self", "indices")
     if not grad.numel() or not source.numel():
         raise Unable("torch refuses images without elements")
     gradient: torch.Tensor = aten.adaptive_max_pool2d_backward(
@@ -100,16 +97,14 @@ def adaptive_largest(
 
 def unpooled(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
     """The formula of torch's own derivative of ``max_unpool2d``, which has no name."""
-    grad, indices = tensors["gradOutput"], tensors["indices"]
-    assert grad is not None and indices is not None
+    grad, indices = present(tensors, "gradOutput", "indices")
     out = grad.flatten(-2).gather(-1, indices.flatten(-2).to(torch.int64))
     return {"out": out.reshape(indices.shape)}
 
 
 def columns(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
     """``aten.col2im``, which is the gradient of ``im2col``."""
-    grad = tensors["gradOutput"]
-    assert grad is not None
+    (grad,) = present(tensors, "gradOutput")
     if not grad.numel():
         raise Unable("torch refuses images without elements")
     sizes = [args[name] for name in ("inputSize", "kernelSize", "dilation", "padding", "stride")]

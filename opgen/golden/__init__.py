@@ -24,6 +24,11 @@ Names = Mapping[str, Any]
 """What a call binds: numbers, and the words of strings."""
 
 
+def present(tensors: Tensors, *names: str) -> list[Array]:
+    """Inputs that no call of an operator leaves out."""
+    return [array for name in names if (array := tensors[name]) is not None]
+
+
 class ProbeCall(NamedTuple):
     """A call of a kernel that shows whether its results are still the same: its names, the shapes
     of its inputs without the batch axis, and the outputs wanted. ``complex`` inputs are complex.

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._absolute import Copies, Outputs, functions
 from opgen.golden._axes import BLOCK
 from opgen.golden._gathers import Gather
@@ -207,8 +207,7 @@ def derived(
     ) -> Outputs:
         if output not in wanted:
             return {}
-        array = tensors[gradient]
-        assert array is not None
+        (array,) = present(tensors, gradient)
         return {output: forward(names).adjoint(array, copies)}
 
     def depth(names: Names, shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
@@ -223,8 +222,7 @@ def differentiable(
     """The forward of a kernel that needs no input of it."""
 
     def function(tensors: Tensors, names: Names) -> Outputs:
-        image = tensors[output]
-        assert image is not None
+        (image,) = present(tensors, output)
         return {gradient: forward(names).applied(image)}
 
     return Differentiable(function, {output: output})

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, Tensors
+from opgen.golden import Array, Differentiable, Tensors, present
 from opgen.golden._absolute import Function, Outputs
 
 Names: TypeAlias = Mapping[str, int]
@@ -38,8 +38,7 @@ def max_pool(reached: Reached, depth: Callable[..., int]) -> MaxPool:
         """The same of absolute terms; more of it where more windows meet than the forward lets: a
         call may give a range of indices.
         """
-        gradient = tensors["gradOutput"]
-        assert gradient is not None
+        (gradient,) = present(tensors, "gradOutput")
         sizes = scattered({**tensors, "gradOutput": np.abs(gradient)}, names, wanted)
         counts = scattered({**tensors, "gradOutput": np.ones_like(gradient)}, names, wanted)
         expected = max(depth(names, {}, "gradInput"), 1)
@@ -49,8 +48,7 @@ def max_pool(reached: Reached, depth: Callable[..., int]) -> MaxPool:
         """Indices (B, ..., Hout, Wout): the first largest element of each window of ``self``,
         padding left out; 0 of a window of padding alone.
         """
-        image = tensors["self"]
-        assert image is not None
+        (image,) = present(tensors, "self")
         shape = *image.shape[:-2], names["Hout"], names["Wout"]
         largest, index = np.full(shape, -np.inf), np.zeros(shape)
         for rows, columns in product(reached(names, "H"), reached(names, "W")):
@@ -79,8 +77,7 @@ def scattered(tensors: Tensors, names: Names, wanted: Collection[str]) -> Output
     """
     if "gradInput" not in wanted:
         return {}
-    gradient, indices = tensors["gradOutput"], tensors["indices"]
-    assert gradient is not None and indices is not None
+    gradient, indices = present(tensors, "gradOutput", "indices")
     plane = names["Hin"] * names["Win"]
     planes = prod(gradient.shape[:-2])
     targets = indices.reshape(planes, prod(indices.shape[-2:])).astype(np.int64) % max(plane, 1)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, Tensors
+from opgen.golden import Array, Differentiable, Tensors, present
 from opgen.golden._absolute import Copies, Outputs, functions
 from opgen.golden._adjoint import Derived, Forward, Names
 from opgen.golden._gathers import Gather
@@ -33,8 +33,7 @@ def laid_out(
     def computed(
         tensors: Tensors, names: Names, wanted: Collection[str], copies: Copies
     ) -> Outputs:
-        array = tensors[gradient]
-        assert array is not None
+        (array,) = present(tensors, gradient)
         if output not in wanted:
             return {}
         return {output: forward(names).adjoint(back(array, names), copies)}
@@ -43,8 +42,7 @@ def laid_out(
         return max(forward(names).depth, 1)  # 0 where dilated blocks meet nothing but padding
 
     def function(tensors: Tensors, names: Names) -> Outputs:
-        image = tensors[output]
-        assert image is not None
+        (image,) = present(tensors, output)
         return {gradient: out(forward(names).applied(image), names)}
 
     return Derived(*functions(computed), depth, Differentiable(function, {output: output}))

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden import Names as Names  # noqa: PLC0414  kernels take it from here
 from opgen.golden._absolute import Both, Function, Outputs
 from opgen.golden._tracked import ROUNDOFF, Tracked
@@ -88,8 +88,7 @@ def of_argument(function: Callable[[Array], Array], output: str = "gradInput") -
     """The forward of one argument, ``self``, which a kernel is given as it was."""
 
     def forward(tensors: Tensors, names: Names) -> Outputs:
-        x = tensors["self"]
-        assert x is not None
+        (x,) = present(tensors, "self")
         return {"gradOutput": function(x)}
 
     return Differentiable(forward, {output: "self"})
@@ -101,8 +100,7 @@ def of_result(
     """The forward of one argument, of which a kernel is given the result, ``output``."""
 
     def forward(tensors: Tensors, names: Names) -> Outputs:
-        x = tensors["self"]
-        assert x is not None
+        (x,) = present(tensors, "self")
         return dict.fromkeys(("gradOutput", "output"), function(x, names))
 
     return Differentiable(forward, {output: "self"})

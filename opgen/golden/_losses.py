@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from opgen.golden import Array, Differentiable, Tensors
+from opgen.golden import Array, Differentiable, Tensors, present
 from opgen.golden._absolute import Outputs
 from opgen.golden._elementwise import Names
 from opgen.golden._tracked import Tracked
@@ -25,8 +25,7 @@ def differentiable(loss: Callable[[Array, Array, Names], Array], output: str) ->
     """The forward of a loss of ``self`` and ``target``: its terms, each a part of a mean."""
 
     def forward(tensors: Tensors, names: Names) -> Outputs:
-        x, y = tensors["self"], tensors["target"]
-        assert x is not None and y is not None
+        x, y = present(tensors, "self", "target")
         terms = Tracked.given(loss(x, y, names))
         return {"gradOutput": reduced(terms, x.shape[1:], names).value}
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, Tensors
+from opgen.golden import Array, Differentiable, Tensors, present
 from opgen.golden._absolute import GOLDEN, Function, Outputs
 from opgen.golden._adjoint import Forward, Names, differentiable
 from opgen.golden._gathers import Gather
@@ -160,8 +160,7 @@ def derived(
 
     def function(of: Callable[[Weighed, Array], Array]) -> Function:
         def computed(tensors: Tensors, names: Names, wanted: Collection[str]) -> Outputs:
-            array = tensors[gradient]
-            assert array is not None
+            (array,) = present(tensors, gradient)
             return {output: of(weighed(names), array)} if output in wanted else {}
 
         return computed

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth
 from opgen.golden._normalized import RowLayout, functions, of_rows
 from opgen.golden._tracked import Tracked
@@ -80,8 +80,7 @@ golden, magnitude, both = functions(laid, formula)
 
 def forward(tensors: Tensors, names: Names) -> dict[str, Array]:
     """The result, and the mean and rstd of each row."""
-    x = tensors["input"]
-    assert x is not None
+    (x,) = present(tensors, "input")
     mean, rstd = x.mean(-1, keepdims=True), 1 / x.std(-1, keepdims=True)
     of = laid({**tensors, "mean": mean, "rstd": rstd}).inputs
     normal = (of["input"] - of["mean"]) * of["rstd"]

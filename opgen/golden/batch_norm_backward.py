@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.golden import Array, ProbeCall, Tensors
+from opgen.golden import Array, ProbeCall, Tensors, present
 from opgen.golden import group_norm_backward as group_norm
 from opgen.golden._absolute import Copies, Outputs, functions
 from opgen.golden._tracked import total
@@ -81,8 +81,7 @@ def by_channel(array: Array) -> Array:
 
 def inverse_deviation(tensors: Tensors, names: Mapping[str, int]) -> Array:
     """What gradients are multiplied by outside of training: (B, C)."""
-    variance = tensors["runningVar"]
-    assert variance is not None
+    (variance,) = present(tensors, "runningVar")
     result: Array = 1 / np.sqrt(variance + names["eps"])
     return result
 

@@ -23,7 +23,7 @@ from math import isfinite, prod
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden import _convolution as forms
 from opgen.golden._absolute import Copies, functions, stacked
 from opgen.golden._convolution import ConvolutionGeometry, Operands, geometry_of
@@ -209,8 +209,7 @@ def form(t: Operands, geometry: ConvolutionGeometry) -> Callable[..., None]:
 
 def forward(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
     """The convolution, by its definition."""
-    dy, x, w, bias = (tensors[name] for name in ("gradOutput", "input", "weight", "bias"))
-    assert dy is not None and x is not None and w is not None and bias is not None
+    dy, x, w, bias = present(tensors, "gradOutput", "input", "weight", "bias")
     transposed = bool(names["transposed"])
     wide, narrow = (dy, x) if transposed else (x, dy)
     extents = zip(wide.shape[3:], narrow.shape[3:], w.shape[3:], strict=True)

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.golden import Array, ProbeCall, Tensors
+from opgen.golden import Array, ProbeCall, Tensors, present
 
 VERSION = 1
 PROBES = [
@@ -29,8 +29,7 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     """
     if "out" not in wanted:
         return {}
-    gradient, indices = tensors["grad"], tensors["indices"]
-    assert gradient is not None and indices is not None
+    gradient, indices = present(tensors, "grad", "indices")
     cases, width, weights = len(gradient), gradient.shape[-1], names["numWeights"]
     rows = indices.reshape(cases, prod(indices.shape[1:])).astype(np.int64) % max(weights, 1)
     rows += weights * np.arange(cases)[:, None]
@@ -49,8 +48,7 @@ def magnitude(
     tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]
 ) -> dict[str, Array]:
     """The same of absolute terms."""
-    gradient = tensors["grad"]
-    assert gradient is not None
+    (gradient,) = present(tensors, "grad")
     return golden({**tensors, "grad": np.abs(gradient)}, names, wanted)
 
 

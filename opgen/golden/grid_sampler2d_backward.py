@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.golden import Array, ProbeCall, Tensors
+from opgen.golden import Array, ProbeCall, Tensors, present
 from opgen.golden._sampling import BICUBIC, ZEROS, SampledAxis, Taps, place, sampled
 
 VERSION = 1
@@ -69,8 +69,7 @@ def saved(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
     """Grid: coordinates from -1.5 to 1.5 whose places are exact, none of them on an element or in
     the middle between two.
     """
-    drawn = tensors["grid"]
-    assert drawn is not None
+    (drawn,) = present(tensors, "grid")
     fraction = 2 * np.frexp(np.abs(drawn))[0] - 1
     grid: Array = np.rint(np.copysign(1.5 * fraction, drawn) / STEP) * STEP
     for _ in range(3):
@@ -82,8 +81,7 @@ def saved(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
 
 def _axes(tensors: Tensors, names: Mapping[str, int]) -> tuple[SampledAxis, SampledAxis]:
     """The axes of columns and rows."""
-    grid = tensors["grid"]
-    assert grid is not None
+    (grid,) = present(tensors, "grid")
     modes = names["interpolationMode"], names["paddingMode"], bool(names["alignCorners"])
     return (
         sampled(grid[..., 0], names["Win"], *modes),
@@ -100,8 +98,7 @@ def _spread(
         of_zero = np.where(np.isfinite(values), 0.0, of_foreign)
         return np.where(weights == 0, of_zero, values * weights)
 
-    gradient, image = tensors["gradOutput"], tensors["input"]
-    assert gradient is not None and image is not None
+    gradient, image = present(tensors, "gradOutput", "input")
     cases, batch, channels, rows, columns = image.shape
     flat = image.reshape(cases * batch, channels, rows * columns)
     samples = prod(gradient.shape[3:])

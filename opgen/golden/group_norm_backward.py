@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._absolute import Copies, functions, stacked
 from opgen.golden._columns import blocks
 from opgen.numerics.arrays import unbuffered
@@ -72,8 +72,7 @@ class Groups(NamedTuple):
 
 def cases(tensors: Tensors) -> int:
     """How many cases a batch has."""
-    x = tensors["input"]
-    assert x is not None
+    (x,) = present(tensors, "input")
     return len(x)
 
 
@@ -278,8 +277,7 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
 
 def forward(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
     """The normalised input, and its mean and rstd."""
-    x, gamma, beta = tensors["input"], tensors["gamma"], tensors["beta"]
-    assert x is not None and gamma is not None and beta is not None
+    x, gamma, beta = present(tensors, "input", "gamma", "beta")
     groups = x.reshape(len(x), names["N"], names["group"], -1)
     mean, rstd = groups.mean(-1), 1 / groups.std(-1)
     unit = ((groups - mean[..., None]) * rstd[..., None]).reshape(x.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from opgen.golden import Array, Differentiable, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth
 from opgen.golden._normalized import RowLayout, functions, of_rows
 from opgen.golden._tracked import Tracked, either, sigmoid
@@ -73,8 +73,7 @@ golden, magnitude, both = functions(laid, formula)
 
 def forward(tensors: Tensors, names: Names) -> dict[str, Array]:
     """The result, and the mean and rstd of each group."""
-    x, mean = tensors["x"], tensors["mean"]
-    assert x is not None and mean is not None
+    x, mean = present(tensors, "x", "mean")
     groups = x.reshape(len(x), x.shape[1], names["numGroups"], -1)
     saved = {"mean": groups.mean(3), "rstd": 1 / groups.std(3)}
     of = laid({**tensors, **saved}).inputs

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from math import prod
 
-from opgen.golden import Array, Differentiable, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden import group_norm_backward as group_norm
 from opgen.golden._absolute import Copies, functions
 from opgen.golden.group_norm_backward import gain
@@ -65,8 +65,7 @@ def computed(
     """GradInputOut (B, *input shape), gradWeightOut and gradBiasOut (B, *normalised axes), of all
     copies.
     """
-    x = tensors["input"]
-    assert x is not None
+    (x,) = present(tensors, "input")
     groups = as_groups(names, x.shape[1:])
     given = {name: tensors[of] for name, of in INPUTS.items()}
     gradients = group_norm.computed(given, groups, {OUTPUTS[name] for name in wanted}, copies)
@@ -87,8 +86,7 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
 
 def forward(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
     """The normalised input, and its mean and rstd."""
-    x, weight, bias = (tensors[name] for name in ("input", "weightOptional", "biasOptional"))
-    assert x is not None and weight is not None and bias is not None
+    x, weight, bias = present(tensors, "input", "weightOptional", "biasOptional")
     axes = tuple(range(-len(normalised(names)), 0))
     mean, rstd = x.mean(axes, keepdims=True), 1 / x.std(axes, keepdims=True)
     by_row = (len(x), *(1,) * (x.ndim - weight.ndim), *normalised(names))

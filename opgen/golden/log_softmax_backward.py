@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from opgen.golden import Array, Tensors
+from opgen.golden import Array, Tensors, present
 from opgen.golden._absolute import Outputs
 from opgen.golden._elementwise import Names, Operands, depth, functions, of_result, passed, probe
 from opgen.golden._softmax import axis, log_softmax
@@ -18,8 +18,7 @@ PROBES = [probe("gradOutput", "output", output="out", dim=dim) for dim in (0, -1
 
 def saved(tensors: Tensors, names: Names) -> Outputs:
     """The output of a forward."""
-    x = tensors["output"]
-    assert x is not None
+    (x,) = present(tensors, "output")
     return {"output": log_softmax(x, names)}
 
 

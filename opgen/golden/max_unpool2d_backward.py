@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._argmax import scattered
 
 VERSION = 1
@@ -29,8 +29,7 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     """
     if "out" not in wanted:
         return {}
-    gradient, indices = tensors["gradOutput"], tensors["indices"]
-    assert gradient is not None and indices is not None
+    gradient, indices = present(tensors, "gradOutput", "indices")
     plane = names["Hin"] * names["Win"]
     flat = *indices.shape[:-2], prod(indices.shape[-2:])
     places = indices.reshape(flat).astype(np.int64) % max(plane, 1)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from opgen.golden import Array, Differentiable, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 
 VERSION = 1
 NONE, MEAN, SUM = 0, 1, 2
@@ -29,8 +29,7 @@ def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) 
     """
     if "out" not in wanted:
         return {}
-    gradient, weight, target = tensors["gradOutput"], tensors["weight"], tensors["target"]
-    assert gradient is not None and weight is not None and target is not None
+    gradient, weight, target = present(tensors, "gradOutput", "weight", "target")
     chosen = target.astype(np.int64).reshape(len(target), -1, 1)
     factor = weight[:, None, :]
     if names["reduction"] == MEAN and tensors["totalWeight"] is not None:

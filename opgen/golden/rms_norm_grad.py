@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from opgen.golden import ProbeCall, Tensors
+from opgen.golden import ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth
 from opgen.golden._normalized import RowLayout, functions
 from opgen.golden._tracked import Tracked, either
@@ -24,8 +24,7 @@ PROBES = [
 
 def laid(tensors: Tensors) -> RowLayout:
     """Rows of normalised elements: dy and x (B, rows, C), rstd (B, rows, 1), gamma (B, 1, C)."""
-    dy, x, rstd, gamma = (tensors[name] for name in ("dy", "x", "rstd", "gamma"))
-    assert dy is not None and x is not None and rstd is not None and gamma is not None
+    dy, x, rstd, gamma = present(tensors, "dy", "x", "rstd", "gamma")
     batch, rows, columns = len(x), prod(rstd.shape[1:]), prod(gamma.shape[1:])
     return RowLayout(
         {

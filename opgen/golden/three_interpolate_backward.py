@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.golden import Differentiable, ProbeCall, Tensors
+from opgen.golden import Differentiable, ProbeCall, Tensors, present
 from opgen.golden._absolute import Copies, Outputs, functions, stacked
 
 VERSION = 1
@@ -31,8 +31,7 @@ def computed(
     """
     if "grad_y" not in wanted:
         return {}
-    gradient, idx, weight = (tensors[name] for name in ("grad_x", "idx", "weight"))
-    assert gradient is not None and idx is not None and weight is not None
+    gradient, idx, weight = present(tensors, "grad_x", "idx", "weight")
     b, c, n, extent = (names[letter] for letter in ("b", "c", "n", "M"))
     gradient, weight = stacked(gradient, copies), stacked(weight, copies)
     cases = len(gradient)
@@ -55,8 +54,7 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
 
 def forward(tensors: Tensors, names: Mapping[str, int]) -> Outputs:
     """The sum of three weighed elements."""
-    image, idx, weight = (tensors[name] for name in ("grad_y", "idx", "weight"))
-    assert image is not None and idx is not None and weight is not None
+    image, idx, weight = present(tensors, "grad_y", "idx", "weight")
     b, c, n, extent = (names[letter] for letter in ("b", "c", "n", "M"))
     shape = len(image), b, c, n, 3
     rows = np.broadcast_to(idx.astype(np.int64)[:, :, None], shape).reshape(*shape[:3], 3 * n)
