@@ -19,6 +19,7 @@ from opgen.spec.spec import Parameter, Spec
 EQUAL = re.compile(r"(\w+)\.(dtype|format|rank|shape) == (\w+)\.\2( when .*)?")
 AXES = re.compile(r"(\w+)\.shape\[(-\d)\] == (\w+)\.shape\[(-\d)\]")
 OF_A_RANK = re.compile(r"( when|,) \w+\.rank (?:==|>|>=) \d+$")
+PRODUCTS = re.compile(r"product (==|!=|in|not in) (\([^()]*\)|'?\w+'?)")
 ARRAY = re.compile(r"\w+ == \w+\.shape$|\w+\.shape == \w+$")
 SAME_RANK = re.compile(
     r"((\w+)\.shape == (\w+)\.shape) when (?:\2\.rank == \3|\3\.rank == \2)\.rank$"
@@ -76,9 +77,10 @@ def named(
             yield says, says
     else:
         text = re.sub(r"\(([^()]*)\)", in_order, without_mask(spec, plain(rule.text, names)))
+        text = by_product(spec, text) if rule.key == "format" else text
         most = re.fullmatch(r"(\w+\.rank) in \((0, 1, 2.*)\)", text)
         text = f"{most[1]} <= {most[2].split(', ')[-1]}" if most else text
-        yield text if most else rule.id, text
+        yield text if most or rule.key in ("min", "max") else rule.id, text
 
 
 def relations(spec: Spec, rule: Rule, names: Mapping[str, str]) -> Iterator[str]:
@@ -95,8 +97,35 @@ def relations(spec: Spec, rule: Rule, names: Mapping[str, str]) -> Iterator[str]
             continue
         left, equals, right = text.partition(" == ")
         said = equals.join(sorted((left, right))) if equals else in_turn(spec, left)
-        said = SAME_RANK.sub(r"\1", without_mask(spec, said + when))
+        said, held = (
+            without_mask(spec, said + when),
+            PRODUCTS.fullmatch(when.removeprefix(" when ")),
+        )
+        if held:
+            yield from (
+                f"{said.removesuffix(when)} when product == {p}" for p in products(spec, held)
+            )
+            continue
+        said = SAME_RANK.sub(r"\1", said)
         yield OF_A_RANK.sub("", said) if AXES.match(said) else said
+
+
+def by_product(spec: Spec, text: str) -> str:
+    """A list that depends on the product and nothing else, product by product."""
+    parts = [part.partition(" when ") for part in text.split("; ")]
+    held = [PRODUCTS.fullmatch(when) for _, _, when in parts]
+    lists = {
+        product: told
+        for (told, _, _), condition in zip(parts, held, strict=True)
+        for product in (products(spec, condition) if condition else ())
+    }
+    return str(sorted(lists.items())) if all(held) else text
+
+
+def products(spec: Spec, told: re.Match[str]) -> list[str]:
+    """The products of the page of which a condition speaks."""
+    named = set(re.findall(r"\w+", told[2]))
+    return sorted(p for p in spec.products if (p in named) == (told[1] in ("==", "in")))
 
 
 def in_turn(spec: Spec, text: str) -> str:
@@ -155,7 +184,9 @@ def names_of(spec: Spec, of: Iterable[Parameter] | None = None) -> dict[str, str
 
 
 def plain(text: str, names: Mapping[str, str]) -> str:
-    return re.sub(r"(?<![\w.'])[A-Za-z_]\w*(?![\w'(])", lambda at: names.get(at[0], at[0]), text)
+    return re.sub(
+        r"(?<![\w.'])[A-Za-z_]\w*(?![\w'(])", lambda word: names.get(word[0], word[0]), text
+    )
 
 
 # one spec held against another --------------------------------------------------------------------
@@ -180,6 +211,9 @@ def joined(fact: Fact, equal: re.Match[str], others: Mapping[str, Fact]) -> bool
         alike = match and (match[2] == attribute or (match[2], attribute) == ("shape", "rank"))
         if match and alike and (match[4], candidate.code) == (when, fact.code):
             pairs.append(frozenset((match[1], match[3])))
+        elif (attribute, when, candidate.code) == ("shape", None, fact.code):
+            array = ARRAY.match(candidate.says)
+            pairs += [frozenset(re.findall(r"\w+", array[0])) - {"shape"}] if array else []
     return other in reached(one, pairs)
 
 

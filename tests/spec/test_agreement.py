@@ -73,6 +73,10 @@ SAME = {
         {"rules": rule("require: dx.shape == x.shape")},
         {"rules": rule("when: 'mask[0]', require: dx.shape == x.shape")},
     ),
+    "what holds but for one product": (
+        {"rules": rule("when: product == 'ascend910b', require: dy.shape == x.shape")},
+        {"rules": rule("when: product != 'ascend910', require: dy.shape == x.shape")},
+    ),
     "shapes that broadcast, two by two": (
         {
             "rules": rule(
@@ -108,6 +112,10 @@ OTHER = {
     "letters of other axes": (
         {"rules": rule("require: dy.shape == x.shape")},
         {"dy": "shape: {2: [N, C]}", "x": "shape: {2: [C, N]}", "own": ["x.shape"]},
+    ),
+    "another product": (
+        {"rules": rule("when: product == 'ascend910b', require: dy.shape == x.shape")},
+        {"rules": rule("when: product != 'ascend910b', require: dy.shape == x.shape")},
     ),
     "a condition": (
         {"rules": rule("require: dy.shape == x.shape")},

@@ -262,6 +262,14 @@ def test_a_shape_that_is_not_supported_is_a_rank_that_the_table_does_not_list(dr
     assert placed == {"dy.rank", "x.rank", "dx.rank", "x_rank"}
 
 
+def test_a_shape_in_the_column_of_shapes_is_answered_as_what_the_column_lists(drafted):
+    rows = {"dx": "结果|-|FLOAT、BFLOAT16|ND|shape与x保持一致|√"}
+    code = "dy、x的输入shape在支持范围之外。"
+    assert "dx_shape" not in drafted(rows=rows, codes=(code,)).facts.places
+    rows = {**rows, "x": "数据|-|FLOAT|ND|shape与dy保持一致|√"}
+    assert len(drafted(rows=rows, codes=(code,)).facts.left()) == 1
+
+
 def test_a_code_for_items_beyond_an_extent_is_the_place_of_what_a_statement_says(drafted):
     rows = {"size": "大小|长度为2。size的两个数值都需小于x最后一维度的数值。|INT64|-|-|-"}
     code = "size内的数值大于等于x的维度。"
@@ -282,6 +290,60 @@ def test_the_result_of_a_broadcast_is_a_rule_under_its_code(drafted):
     (name,) = [n for n, rule in facts.rules.items() if "broadcast" in rule.require]
     assert facts.rules[name].require == "dx.shape == broadcast(dy.shape, x.shape)"
     assert facts.places[name].code == 161002
+
+
+def test_a_clause_about_less_than_the_page_demands_makes_two_facts(drafted):
+    rows = {"size": "大小|长度为2，数值大于0。|INT64|-|-|-"}
+    facts = drafted(rows=rows, codes=("size的某个维度值小于0。",)).facts
+    assert facts.parameters["size"].keys["min"].value == 0 and "size.min" in facts.places
+    assert [r.require for r in facts.rules.values() if "lowest" in r.require] == [
+        "lowest(size) >= 1"
+    ]
+    assert "size_least" not in facts.places
+    facts = drafted(codes=("dy的某个维度值小于0。",)).facts
+    assert facts.parameters["dy"].keys["dims"].value == [0, None] and "dy.dims" in facts.places
+
+
+@pytest.mark.parametrize(
+    ("sentence", "items"),
+    [("最后两个元素均大于零", {1, 2}), ("第二个元素的取值大于0", {1}), ("第五个元素大于0", set())],
+)
+def test_some_items_of_an_array_have_a_least_value(drafted, sentence, items):
+    rows = {"size": f"大小|长度为3，且{sentence}。|INT64|-|-|-"}
+    told = {
+        rule.require for rule in drafted(rows=rows).facts.rules.values() if "size" in rule.require
+    }
+    assert told == {f"size[{item}] >= 1" for item in items}
+
+
+def test_formats_that_a_product_lacks_stand_under_it(drafted):
+    rows = {"dy": "梯度|-|FLOAT|NCHW、NHWC|4|√"}
+    note = "- Atlas 训练系列产品：参数dy的数据格式不支持NHWC。"
+    key = drafted(rows=rows, constraints=note).facts.parameters["dy"].keys["format"]
+    assert key.value == {"any": ["NCHW", "NHWC"], "ascend910": ["NCHW"]}
+
+
+def test_a_clause_of_an_output_that_a_mask_asks_for_is_its_place(drafted):
+    codes = ("当mask[0]为true，dx的数据类型不在支持的范围之内时。",)
+    assert drafted(codes=codes).facts.places["dx.dtype"].code == 161002
+    assert len(drafted(codes=(codes[0].replace("dx", "dy"),)).facts.left()) == 1
+
+
+def test_a_code_that_a_table_is_not_kept_is_that_of_its_lists_and_equalities(drafted):
+    placed = drafted(codes=("dy和x的数据类型不满足参数说明的约束。",)).facts.places
+    assert {r for r, place in placed.items() if place.code == 161002} == {
+        "dy.dtype", "x.dtype", "x_dtype",
+    }  # fmt: skip
+
+
+def test_a_code_for_the_ranks_of_all_names_each(drafted):
+    facts = drafted(codes=("输入输出的shape不是2维或者3维或4维。",)).facts
+    assert {r for r in facts.places if r.endswith(".rank")} == {"dy.rank", "x.rank", "dx.rank"}
+
+
+def test_the_last_alternative_of_a_clause_is_one_too(drafted):
+    placed = drafted(codes=("dy和x的shape不一致，或者group大于50。",)).facts.places
+    assert {"dy_shape", "group.max"} <= {*placed}
 
 
 def test_a_list_between_commas_is_read_whole(drafted):

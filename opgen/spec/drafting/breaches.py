@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import cast
 
+from opgen.spec.drafting import ranks
 from opgen.spec.drafting.facts import ATTRIBUTES, Clause, Facts, reached
 from opgen.spec.drafting.said import Said
 from opgen.spec.drafting.statements import broadcastable, numel
-from opgen.spec.drafting.values import halves, limit
+from opgen.spec.drafting.values import halves, items_above, limit
 
 Family = Callable[[Facts, Said], list[str] | None]
 """From what a clause says to the rules that stand under it; None where that is not sure."""
@@ -18,14 +19,24 @@ Family = Callable[[Facts, Said], list[str] | None]
 
 def breach(facts: Facts, said: Said, place: Clause) -> bool:
     """Whether a clause has become the place of rules."""
-    rules = None if said.products else FAMILIES[said.claim.says](facts, said)
+    sure = not said.products and _asked_for(facts, said)
+    rules = FAMILIES[said.claim.says](facts, said) if sure else None
     for rule in rules or ():
         facts.places.setdefault(rule, place)
     return rules is not None
 
 
+def _asked_for(facts: Facts, said: Said) -> bool:
+    """Whether a condition in a clause is nothing but that a mask asks for the output."""
+    masks = {facts.parameters[name].kind for name in said.claim.of("mask")}
+    kinds = {facts.parameters[name].kind for name in said.subjects}
+    return masks <= {"bool_array"} and (not masks or kinds == {"output"})
+
+
 def _null(facts: Facts, said: Said) -> list[str] | None:
-    return _nulls(facts, said.subjects)
+    """What is no pointer is never null."""
+    names = [name for name in said.subjects if facts.parameters[name].is_pointer]
+    return _nulls(facts, names) if names else None
 
 
 def _nulls(facts: Facts, names: Iterable[str]) -> list[str] | None:
@@ -87,14 +98,14 @@ def _unlike(facts: Facts, said: Said) -> list[str] | None:
 def _unsupported(facts: Facts, said: Said) -> list[str] | None:
     """What the table lists; its column of shapes has ranks, and whose rank a tensor has."""
     what = [{"shape": "rank"}.get(one, one) for one in said.claim.of("what")]
-    what += ["rank"] if said.claim.of("dimension") else []
     names = said.subjects
     if said.claim.of("what") == ("shape",):
         names = tuple(name for name in names if facts.parameters[name].is_tensor)
     rules = _keys(facts, names, what or ("dtype",))
     if rules is not None and "rank" in what:
-        told = facts.rules.items()
-        rules += [n for n, r in told if r.attribute == "rank" and r.about[0] in names]
+        told = [(n, r) for n, r in facts.rules.items() if r.about[0] in names]
+        rules += [n for n, r in told if r.attribute == "rank"]
+        rules += [n for n, r in told if r.attribute == "shape" and facts.shape_lines & {*r.at}]
     return rules
 
 
@@ -157,58 +168,50 @@ def _length(facts: Facts, said: Said) -> list[str] | None:
     return rules
 
 
+def _least(facts: Facts, name: str, told: tuple[str, str, int, int], line: int) -> str:
+    """The rule of a least value or extent. Where a page demands more than it has a code for, these
+    are two facts: the clause is about the lower limit.
+    """
+    least, keys = told[2] + told[3], facts.parameters[name].keys
+    if facts.parameters[name].is_tensor:
+        return f"{name}.dims" if least == 0 and facts.set(name, "dims", [0, None], line) else ""
+    if facts.parameters[name].family == "array" and "min" in keys:
+        known = keys["min"]
+        if isinstance(known.value, int) and known.value > least:
+            del keys["min"]
+            facts.relate(f"lowest({name}) >= {known.value}", known.at[0], (name,), "least")
+    return limit(facts, name, told, line)
+
+
+def _unfit(facts: Facts, said: Said) -> list[str] | None:
+    """What the table lists, and says that these tensors share."""
+    if not facts.tensors(said.subjects):
+        return None
+    rules = _keys(facts, said.subjects, said.claim.of("what"))
+    if rules is None:
+        return None
+    told = (facts.sharing(attribute, said.subjects) for attribute in said.claim.of("what"))
+    return [*rules, *(rule for shared in told for rule in shared)]
+
+
 def _below(sign: str, beyond: int) -> Family:
     """A least value of scalars or of all items of arrays."""
 
     def below(facts: Facts, said: Said) -> list[str] | None:
         (number,) = said.claim.numbers("number")
         told = ("min", sign, number, beyond)
-        rules = [limit(facts, name, told, said.line) for name in said.subjects]
+        rules = [_least(facts, name, told, said.line) for name in said.subjects]
         return rules if all(rules) else None
 
     return below
 
 
-def _rank(facts: Facts, said: Said) -> list[str] | None:
-    return _ranks(facts, said, list(said.claim.numbers()))
-
-
-def _rank_above(facts: Facts, said: Said) -> list[str] | None:
-    """The most axes. Where a page has a least rank too, these are two facts: a clause is about one
-    of them.
-    """
-    (most,) = said.claim.numbers("number")
-    if not facts.tensors(said.subjects):
-        return None
-    least: dict[str, int] = {}
-    for name in said.subjects:
-        key = facts.parameters[name].keys.get("rank")
-        ranks = key.value if key and isinstance(key.value, list) else list(range(most + 1))
-        least[name] = ranks[0]
-        if ranks != list(range(ranks[0], most + 1)):
-            return None
-    rules = []
-    for name in said.subjects:
-        if least[name] == 0:
-            facts.set(name, "rank", list(range(most + 1)), said.line)
-            rules.append(f"{name}.rank")
-        else:
-            lines = facts.parameters[name].keys.pop("rank").at
-            facts.relate(f"{name}.rank >= {least[name]}", lines[0], (name,), "rank_least")
-            rules.append(facts.relate(f"{name}.rank <= {most}", lines[0], (name,), "rank_most"))
-    return rules
-
-
-def _rank_outside(facts: Facts, said: Said) -> list[str] | None:
-    (least,), (most,) = said.claim.numbers("number"), said.claim.numbers("number2")
-    return _ranks(facts, said, list(range(least, most + 1)))
-
-
-def _ranks(facts: Facts, said: Said, ranks: list[int]) -> list[str] | None:
-    fits = facts.tensors(said.subjects) and all(
-        facts.set(name, "rank", ranks, said.line) for name in said.subjects
-    )
-    return [f"{name}.rank" for name in said.subjects] if fits else None
+def _above(facts: Facts, said: Said) -> list[str] | None:
+    """A greatest value of scalars."""
+    (number,) = said.claim.numbers("number")
+    told = ("max", "<=", number, 0)
+    rules = [limit(facts, name, told, said.line) for name in said.subjects]
+    return rules if all(rules) else None
 
 
 def _broadcast_result(facts: Facts, said: Said) -> list[str] | None:
@@ -256,14 +259,18 @@ FAMILIES: Mapping[str, Family] = {
     "length": _length,
     "item_below": _below(">=", 0),
     "item_not_above": _below(">", 1),
+    "value_above": _above,
     "value_below": _below(">=", 0),
     "value_not_above": _below(">", 1),
     "half": lambda facts, said: halves(facts, said) or None,
     "numel": lambda facts, said: numel(facts, said) or None,
+    "items_not_above": lambda facts, said: items_above(facts, said) or None,
+    "unfit": _unfit,
+    "rank_all": ranks.rank_all,
     "product": lambda facts, said: ["product"],
-    "rank": _rank,
-    "rank_above": _rank_above,
-    "rank_outside": _rank_outside,
+    "rank": ranks.rank,
+    "rank_above": ranks.rank_above,
+    "rank_outside": ranks.rank_outside,
     "broadcast_result": _broadcast_result,
     "no_broadcast": lambda facts, said: broadcastable(facts, said.line, said.subjects) or None,
 }

@@ -120,6 +120,7 @@ class _Drafter:
                         (parameter.name, column, one) for one in described.cells.get(column, ())
                     ]
         for name, column, sentence in said:
+            self.facts.shape_lines |= {sentence.line} if column == "rank" else set()
             self._sentence(sentence, f"{column} of {name}", name, ABOUT[column])
         copy(self.facts)
 
@@ -185,7 +186,7 @@ class _Drafter:
         """What a sentence says, and what is left of it; ``about``: what the sentences of its column
         speak of.
         """
-        if about:
+        if about and not re.match("shape(?!的?维)", text):
             text = about + re.sub("^(数据类型|数据格式|shape维度|维度|维数)", "", text)
         return self.reader.parts(text, "statements", own)
 

@@ -54,6 +54,21 @@ def no_dtypes(facts: Facts, said: Said) -> bool:
     return _restrict(facts, said, lambda known: [d for d in known if d not in excluded] or None)
 
 
+def no_formats(facts: Facts, said: Said) -> bool:
+    """The formats of the table without some."""
+    excluded = said.claim.of("formats")
+    known = {name: facts.parameters[name].keys.get("format") for name in said.subjects}
+    if not said.subjects or not all(known.values()):
+        return False
+    for key in filter(None, known.values()):
+        left = [name for name in _any(key.value) if name not in excluded]
+        if not left or not (said.products or key.value == left):
+            return False
+        key.value = {**per_product(key.value), **dict.fromkeys(said.products, left)}
+        key.at.append(said.line)
+    return True
+
+
 def _restrict(facts: Facts, said: Said, change: Callable[[list[str]], list[str] | None]) -> bool:
     names = _joined(facts, said) or tuple(
         p.name for p in facts.of_family("tensor") if _floating(_general(facts, p.name))

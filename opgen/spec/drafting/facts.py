@@ -76,7 +76,8 @@ class DraftedRule:
 class Facts:
     """What was read so far. ``places``: rule id -> where the page puts it; ``undecided``: line ->
     what there is to decide, in our words -> the parameters in it; ``disputed``: rules, and
-    parameters for their kind, that the page contradicts elsewhere.
+    parameters for their kind, that the page contradicts elsewhere;
+    ``shape_lines``: those of sentences in the column of shapes.
     """
 
     parameters: dict[str, DraftedParameter]
@@ -84,6 +85,7 @@ class Facts:
     places: dict[str, Clause] = field(default_factory=dict)
     undecided: dict[int, dict[str, set[str]]] = field(default_factory=dict)
     disputed: set[str] = field(default_factory=set)
+    shape_lines: set[int] = field(default_factory=set)
 
     def todo(self, line: int, what: str, names: Iterable[str] = ()) -> None:
         """Leave a line to a person; ``names``: the parameters that stand in it."""

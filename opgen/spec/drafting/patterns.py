@@ -30,8 +30,22 @@ DEPENDS = re.compile("当|若|如果|时|场景|否则|除|仅|只|但|或|外|�
 """Words by which one part of a sentence may limit another."""
 
 
-APART = re.compile(r"(?:(?<![A-Za-z0-9]),|,(?![A-Za-z0-9]))(?![^(\[]*[)\]])|且")
-"""What stands between parts of a sentence: no comma in brackets, none in a list of names."""
+APART = re.compile(r",(?![^(\[]*[)\]])|且")
+"""What may stand between the parts of a sentence: no comma in brackets."""
+LISTED = re.compile(r"[A-Za-z]\w*,[A-Za-z]", re.ASCII)
+"""A comma in a list of names, which is none between parts."""
+
+
+def pieces(text: str) -> list[str]:
+    """The parts of a sentence.
+
+    >>> pieces("dtype为FLOAT16,FLOAT,size为2,x大于0")
+    ['dtype为FLOAT16,FLOAT', 'size为2', 'x大于0']
+    """
+    listed = {comma.end() - 2 for comma in LISTED.finditer(text)}
+    commas = [comma for comma in APART.finditer(text) if comma.start() not in listed]
+    begins, ends = [comma.end() for comma in commas], [comma.start() for comma in commas]
+    return [text[begin:end] for begin, end in zip([0, *begins], [*ends, len(text)], strict=True)]
 
 
 class Claim(NamedTuple):
@@ -115,8 +129,10 @@ class Reader:
     """
 
     def __init__(self, names: Collection[str]) -> None:
-        self.name = re.compile(rf"(?<![A-Za-z0-9_])(?:{alternatives(names)})(?![A-Za-z0-9_])")
+        after = "(?:(?![A-Za-z0-9_])|(?=shape))"
+        self.name = re.compile(rf"(?<![A-Za-z0-9_])(?:{alternatives(names)}){after}")
         lists = {name: self._list(name, member) for name, member in self._members().items()}
+        lists["mask"] = rf"当(?P<mask>{self.name.pattern})\[\d\]为[Tt]rue,"
         self.patterns = {
             section: [
                 (row.says, re.compile(_filled(row.pattern, lists)))
@@ -141,7 +157,10 @@ class Reader:
         whole = self._whole(text, section)
         if whole is not None:
             return whole, []
-        split = APART.split(text)
+        split = pieces(text)
+        split = [
+            re.sub("^(?:或者?|并且)", "", part) if section == "breaches" else part for part in split
+        ]
         read = {part: self._whole(part, section) for part in split if part}
         claims = tuple(claim for said in read.values() if said for claim in said)
         left = [part for part, said in read.items() if said is None]
@@ -171,7 +190,7 @@ class Reader:
     def _members(self) -> dict[str, str]:
         """What the members of each list look like."""
         words = alternatives(word for said in grammar().words.values() for word in said)
-        name = rf"{self.name.pattern}(?:\(非空时\))?"
+        name = rf"(?:输入|输出|入参|出参)?{self.name.pattern}(?:\(非空时\))?"
         number = rf"-?\d+|{alternatives(grammar().numbers)}"
         dtypes = alternatives([*vocabulary().names["dtype"], *DTYPE_NAMES])
         return {
@@ -182,15 +201,20 @@ class Reader:
             "dtypes": rf"(?:{dtypes})(?![A-Za-z0-9_])",
             "more": rf"(?:{dtypes})(?![A-Za-z0-9_])",
             "formats": rf"(?:{alternatives(vocabulary().names['format'])})(?![A-Za-z0-9_])",
-            "numbers": number,
+            "numbers": rf"(?:{number})",
             "ranks": rf"(?:{number})(?:维?[-~](?:{number}))?",
             "factors": name,
             "slots": r"\d+(?:\([^()]*\))",
-            "enum": r"\d+\(\w+\)",
+            "enum": r"\d+(?:\(\w+\)|:\w+(?:\([^()]*\))?)",
         }
 
     def _list(self, name: str, member: str) -> str:
-        between = {"enum": r"\|", "ranks": f"维?{AND}", "factors": r"\*"}.get(name, AND)
+        between = {
+            "numbers": f"维?{AND}",
+            "enum": r"[|、]",
+            "ranks": f"维?{AND}",
+            "factors": r"\*",
+        }.get(name, AND)
         return rf"(?P<{name}>(?:{member})(?:{between}+(?:{member}))*)"
 
     def _split(self, name: str, text: str) -> tuple[str, ...]:
@@ -206,7 +230,7 @@ def _filled(pattern: str, lists: Mapping[str, str]) -> str:
     single = {
         "number": rf"(?P<number>-?\d+|{alternatives(grammar().numbers)})",
         "number2": rf"(?P<number2>-?\d+|{alternatives(grammar().numbers)})",
-        "dimension": "(?P<dimension>维度|维数)",
+        "which": "(?P<which>最后[两二三]个|第[一二三四五]个)",
         "product": f"(?P<product>{alternatives(_product_names())})",
         "slots_of": "(?P<slots_of>两个|前两个?|中间两个|后两个?)",
         "axis": "(?P<axis>最后一|倒数第[一二三])",
@@ -228,9 +252,14 @@ def _what(text: str) -> str:
     return next(what for what, said in grammar().words.items() if text in said)
 
 
+def _name(text: str) -> str:
+    return re.sub(r"^(?:输入|输出|入参|出参)|\(非空时\)$", "", text)
+
+
 SPELLINGS: Mapping[str, Callable[[str], str]] = {
-    "subject": lambda text: text.removesuffix("(非空时)"),
-    "names": lambda text: text.removesuffix("(非空时)"),
+    "subject": _name,
+    "names": _name,
+    "factors": _name,
     "what": _what,
     "what2": _what,
     "dtypes": lambda text: DTYPE_NAMES.get(text, text),

@@ -121,6 +121,7 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "dtypes": dtype_lists.dtypes,
     "dtypes_of": dtype_lists.dtypes_of,
     "no_dtypes": dtype_lists.no_dtypes,
+    "no_formats": dtype_lists.no_formats,
     "formats": _formats,
     "strided": _key("strided", True),
     "rank": _rank,
@@ -132,6 +133,7 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "length_and_above": values.length_and_above,
     "slots": values.slots,
     "above": values.above,
+    "items_above": lambda facts, said: bool(values.items_above(facts, said)),
     "least": values.least,
     "natural": values.least,
     "below": values.bound("max", "<", -1),
@@ -144,5 +146,5 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "below_extent": values.below_extent,
 }
 """Family of statements -> what it makes of one."""
-OF_PRODUCTS = {"same", "alike", "dtypes", "no_dtypes"}
+OF_PRODUCTS = {"same", "alike", "dtypes", "no_dtypes", "no_formats"}
 """Families of facts that may hold for some products alone."""

@@ -13,6 +13,9 @@ LAST_AXES = {"最后一": -1, "倒数第一": -1, "倒数第二": -2, "倒数第
 """How pages count axes from the end."""
 
 
+NUMERALS = {"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5}
+
+
 def length(facts: Facts, said: Said) -> bool:
     """Lengths of arrays."""
     return bool(said.subjects) and all(
@@ -37,7 +40,9 @@ def slots(facts: Facts, said: Said) -> bool:
     for part in said.claim.of("slots"):
         number, inside = part.rstrip(")").split("(", 1)
         fallback = re.fullmatch(r"数值与(\w+?)的?数值保持一致", inside)
-        if re.fullmatch(r"\w+(?:=\w+)*", inside, re.ASCII):
+        own = re.fullmatch(rf"{name}=(\w+)", inside)
+        fallback = own if own and own[1] in facts.parameters else fallback
+        if not fallback and re.fullmatch(r"\w+(?:=\w+)*", inside, re.ASCII):
             items[int(number)] = [inside.split("=")] if "=" in inside else [inside]
         elif re.fullmatch(r"\w+(?:,\w+)+", inside, re.ASCII):
             items[int(number)] = [*inside.split(",")]
@@ -104,7 +109,7 @@ def limits(facts: Facts, said: Said) -> bool:
 
 def enum(facts: Facts, said: Said) -> bool:
     """Numbers, each with a word."""
-    pairs = [re.fullmatch(r"(\d+)\((\w+)\)", part) for part in said.claim.of("enum")]
+    pairs = [re.match(r"(\d+)[(:](\w+)", part) for part in said.claim.of("enum")]
     words = {int(pair[1]): pair[2] for pair in pairs if pair}
     return bool(said.subjects) and all(
         facts.parameters[name].family == "scalar" and facts.set(name, "enum", words, said.line)
@@ -127,6 +132,23 @@ def below_extent(facts: Facts, said: Said) -> bool:
         require = f"{array}[{item}] < {tensor}.shape[{LAST_AXES[axis]}]"
         facts.relate(require, said.line, (array, tensor), f"{item}_below")
     return True
+
+
+def items_above(facts: Facts, said: Said) -> list[str]:
+    """The rules that some items of an array, counted from either end, are above a number."""
+    (array,), (number,) = said.subjects or ("",), said.claim.numbers("number")
+    length = facts.parameters[array].keys.get("length") if array else None
+    if not length or not isinstance(length.value, list) or len(length.value) != 1:
+        return []
+    (size,), (which,) = length.value, said.claim.of("which")
+    count = NUMERALS[which[-2]]
+    items = range(size - count, size) if which.startswith("最后") else range(count - 1, count)
+    if items[0] < 0 or items[-1] >= size:
+        return []
+    return [
+        facts.relate(f"{array}[{i}] >= {number + 1}", said.line, (array,), f"{i}_least")
+        for i in items
+    ]
 
 
 def halves(facts: Facts, said: Said) -> list[str]:
