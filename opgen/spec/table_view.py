@@ -168,7 +168,8 @@ def _tensor(column: TensorColumn, what: Asked) -> Value:
     if what in ("lowest", "highest"):
         return _extreme(column.shape, column.rank, there, lowest=what == "lowest")
     if what in ("least", "greatest"):
-        return _asked(column.limits[:, 0 if what == "least" else 1], there)
+        filled = np.asarray(column.numel() != 0)  # no element is out of range where there is none
+        return _asked(column.limits[:, 0 if what == "least" else 1], there & filled)
     return Value(_OF_TENSORS[str(what)](column), there)
 
 

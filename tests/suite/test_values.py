@@ -48,7 +48,7 @@ def table(*rows: Mapping[str, Any], spec: Spec = SPEC) -> CallTable:
     """Calls of an index of four elements, with what each row says otherwise."""
     calls = []
     for row in rows:
-        index = TensorDesc((4,), "INT32", range=row.get("range"))
+        index = TensorDesc(row.get("shape", (4,)), "INT32", range=row.get("range"))
         grad, out = TensorDesc((4,), "FLOAT"), TensorDesc((9,), "FLOAT")
         args = {"grad": grad, "index": index, "size": row.get("size", 9), "out": out}
         calls.append(Call(spec.api, row.get("product", "ascend910b"), args))
@@ -74,6 +74,7 @@ def test_rules_give_the_limits_that_a_call_does_not() -> None:
         ({"range": (-1e300, 1e300)}, ["first", "last"]),
         ({"range": (0, 8), "product": "ascend910"}, ["few"]),
         ({"range": (9, 9), "size": 10}, []),
+        ({"range": (-1, 9), "shape": (0,)}, ["index.shape"]),
     ],
 )
 def test_a_call_that_says_its_values_is_held_against_the_rules(
