@@ -37,7 +37,7 @@ from opgen.quality.mutants import ALL, modes
 from opgen.quality.mutants.bundle_cases import PageCases, cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, WrongChecker
 from opgen.quality.mutants.device import answer
-from opgen.quality.mutants.equivalent import stricter, vacuous
+from opgen.quality.mutants.equivalent import between, broken_besides, stricter, vacuous
 from opgen.quality.mutants.mutant import NOTHING, DeviceBatch, Mutant, Outputs
 from opgen.suite.enumeration.reasons import unreachable
 
@@ -181,10 +181,12 @@ def _why_not(cases: PageCases, checker: WrongChecker, result: MutantResult) -> t
         ), NOTICED
     spec, judged = cases.spec, cases.judged
     place = spec.rules.index(checker.rule)
-    if proof := unreachable(checker.rule, spec) or vacuous(cases, checker):
+    if proof := unreachable(checker.rule, spec) or vacuous(cases, checker) or between(checker):
         return proof, IMPOSSIBLE
     if other := stricter(spec, checker):
         return f"{other} forbids as much", IMPOSSIBLE
+    if other := broken_besides(spec, checker):
+        return f"every call in which it is wrong breaks {other} too", MASKED
     for asked in (cases, *map(cases.on, spec.judges)):
         broken = asked.judged.broken
         right, wrong = broken[place], checker.broken(asked)

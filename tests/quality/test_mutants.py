@@ -47,6 +47,7 @@ from opgen.quality.mutants import (
 from opgen.quality.mutants.bundle_cases import cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, flipped, nearly, shifted
 from opgen.quality.mutants.device import answer
+from opgen.quality.mutants.equivalent import between, broken_besides
 from opgen.quality.mutants.mutant import DeviceBatch, Mutant
 from opgen.quality.mutants.precision import truncated
 from opgen.quality.mutants.reflection import mirrored
@@ -55,7 +56,7 @@ from opgen.report import mutants as report
 from opgen.spec.catalog import catalog
 from opgen.suite.selection import Request
 from opgen.suite.suite import plan_suite
-from tests.support.suites import page
+from tests.support.suites import page, suite
 
 OPERATORS = (
     "avg_pool2d_backward",
@@ -457,6 +458,43 @@ def test_what_a_page_names_no_code_for_is_noticed_and_not_caught(kept: MutationS
     )
     assert result.outcome == NOTICED and not result.catching
     assert all("no code" in one.why for one in result.members if one.outcome == NOTICED)
+
+
+def test_a_checker_whose_calls_another_rule_refuses_is_wrong_nowhere(tmp_path: Path) -> None:
+    """Against what these checkers answer to whole suites."""
+    proven = []
+    for name in ("upsample_nearest1d_backward", "scaled_masked_softmax_backward"):
+        engine.write(suite(name, "smoke"), tmp_path / f"{name}.h5", {"seed": 0})
+        with opgen.open(tmp_path / f"{name}.h5") as bundle:
+            (cases,) = cases_by_page(bundle)
+            members = [one for family in FAMILIES for one in family.members(cases.spec)]
+            some = [one for one in members if broken_besides(cases.spec, one)]
+            assert not any(one.answers(cases) for one in some)
+            proven += [one.name for one in some]
+    wanted = ("out.dtype", "out.shape", "mask_heads", "mask_columns")
+    assert {f"condition_ignored/{rule}" for rule in wanted[1:]} | {"wrong_tensor/out.dtype"} <= {
+        *proven
+    }
+
+
+def member(name: str, family: str, rule: str):
+    return next(one for one in find(family).members(page(name)) if one.rule.id == rule)
+
+
+def test_a_rule_that_may_be_left_out_proves_nothing() -> None:
+    """That gradOutput and self have one dtype is assumed: a device may take calls that break it."""
+    one = member("avg_pool2d_backward", "wrong_tensor", "gradOutput.dtype")
+    assert not broken_besides(page("avg_pool2d_backward"), one)
+
+
+@pytest.mark.parametrize(
+    ("rule", "factor"), [("memory", 4), ("memory_of_halves", 2), ("memory_of_doubles", 8)]
+)
+def test_no_call_lies_between_limits_of_a_multiple(rule: str, factor: int) -> None:
+    one = member("upsample_trilinear3d_backward", "limit_shifted", rule)
+    assert between(one) == f"what it limits is a multiple of {factor}, and never {60 * 2**30 - 1}"
+    told = member("upsample_trilinear3d_backward", "limit_shifted", "rows")
+    assert not between(told)  # one extent may be 2**31 - 1, and all others 1
 
 
 def test_a_rule_that_is_never_broken_alone_is_masked(kept: MutationScore) -> None:

@@ -5,6 +5,7 @@ field.
 from __future__ import annotations
 
 import ast
+import re
 
 import numpy as np
 
@@ -74,6 +75,66 @@ def vacuous(cases: PageCases, checker: WrongChecker) -> str:
                 else ""
             )
     return ""
+
+
+def between(checker: WrongChecker) -> str:
+    """Why no call lies between a limit and the wrong one: what is limited is a multiple of a
+    number, and the only value that tells them apart is none.
+    """
+    for right, wrong in zip(checker.rule.guards, checker.wrong.guards, strict=False):
+        ends = _end(right.require.text), _end(wrong.require.text)
+        factor = re.search(r" \* (\d+)$", right.require.left.text)
+        if factor and ends[0] and ends[1] and abs(ends[0][1] - ends[1][1]) == 1:
+            only = (max if ends[0][0] < 0 else min)(ends[0][1], ends[1][1])
+            if only % int(factor[1]):
+                return f"what it limits is a multiple of {factor[1]}, and never {only}"
+    return ""
+
+
+def broken_besides(spec: Spec, checker: WrongChecker) -> str:
+    """A rule that refuses every call in which a checker is wrong; empty where there is none. The
+    checker reads another tensor, which that rule says is the same in what is read; or it forgets a
+    condition that holds wherever that rule is obeyed.
+    """
+    for rule in spec.rules:
+        asked = [guard.require for guard in rule.guards if guard.when is None]
+        if (
+            rule.forbids
+            and rule.id != checker.rule.id
+            and any(
+                {require.text} & _same(right.require.left.text, wrong.require.left.text)
+                or (right.when is not None and wrong.when is None)
+                and _implies(require.text, right.when.text)
+                for require in asked
+                for right, wrong in zip(checker.rule.guards, checker.wrong.guards, strict=False)
+            )
+        ):
+            return rule.id
+    return ""
+
+
+def _same(one: str, other: str) -> set[str]:
+    """The comparisons that two facts of a call are the same."""
+    return set() if one == other else {f"{one} == {other}", f"{other} == {one}"}
+
+
+def _implies(rule: str, condition: str) -> bool:
+    """Whether a call that obeys a comparison with constants also meets a condition on the same."""
+    (left, mine), (other, admitted) = _members(rule), _members(condition)
+    return bool(mine) and left == other and mine <= admitted
+
+
+def _members(text: str) -> tuple[str, set[object]]:
+    """What is compared, and the constants that it may be; none where it is compared otherwise."""
+    node = ast.parse(text, mode="eval").body
+    if not isinstance(node, ast.Compare):
+        return text, {True}
+    try:
+        value = ast.literal_eval(node.comparators[0])
+    except ValueError:
+        return text, set()
+    members = {ast.Eq: (value,), ast.In: value}.get(type(node.ops[0]), ())
+    return ast.unparse(node.left), set(members)
 
 
 def _within(inner: str, outer: str) -> bool:
