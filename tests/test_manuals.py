@@ -136,3 +136,15 @@ def test_the_list_of_deviations_is_what_the_command_prints() -> None:
     text = (FOLDER / "oracle" / "DEVIATIONS.md").read_text(encoding="utf-8")
     printed = CliRunner().invoke(main, ["ops", "--deviations"]).stdout
     assert text[text.index("## ") :] == printed
+
+
+def test_a_newer_edition_lists_the_rules_that_no_difference_names_any_more() -> None:
+    done = CliRunner().invoke(main, ["ops", "--deviations", "avg_pool2d_backward"])
+    head, older, newer = done.stdout.split("\n## ")
+    cells = head.splitlines()[-1].split("|")
+    named = [
+        set(re.findall(r"`([\w.]+)` ?\d*", part.partition("|---|")[2])) for part in (older, newer)
+    ]
+    assert cells[1].strip() == "`avg_pool2d_backward.2026-08`" and int(cells[3]) > int(cells[4])
+    gone = set(re.findall(r"`([\w.]+)`", cells[5]))
+    assert "channels" in gone and gone <= named[0] and not gone & named[1]

@@ -145,16 +145,25 @@ def _said(rule: Rule) -> str:
 
 
 def _deviations(specs: Sequence[Spec]) -> Iterator[str]:
-    """A table per page: where the library differs from it."""
+    """What newer editions leave of the differences, and a table per page: where the library differs
+    from it.
+    """
     from opgen.oracle.beside import beside
     from opgen.oracle.erratafile import errata
 
-    for spec in specs:
-        known = errata().get(spec.api)
-        found = beside(known.pages[spec.name]) if known and spec.name in known.pages else []
-        if not known or not found:
+    known = errata()
+    pages = [
+        (spec, beside(known[spec.api].pages[spec.name]))
+        for spec in specs
+        if spec.api in known and spec.name in known[spec.api].pages
+    ]
+    yield from _editions(
+        [(spec, {r.id for one in found for r in one.rules}) for spec, found in pages]
+    )
+    for spec, found in pages:
+        if not found:
             continue
-        yield from (f"## {spec.name}", f"`{spec.api}`, release {known.release}", "")
+        yield from (f"## {spec.name}", f"`{spec.api}`, release {known[spec.api].release}", "")
         yield "| | rules and lines of the page | when | returned | known by |"
         yield "|---|---|---|---|---|"
         for one in found:
@@ -163,3 +172,20 @@ def _deviations(specs: Sequence[Spec]) -> Iterator[str]:
             cells = one.kind, ", ".join(lines), when, one.returned, one.known
             yield f"| {' | '.join(cells)} |"
         yield ""
+
+
+def _editions(named: Sequence[tuple[Spec, set[str]]]) -> Iterator[str]:
+    """A row for each newer edition: how many rules the differences from it and from the older page
+    name, and which of them no longer.
+    """
+    rows = [
+        f"| `{spec.name}` | `{older.name}` | {len(before)} | {len(rules)} |"
+        f" {', '.join(f'`{rule}`' for rule in sorted(before - rules))} |"
+        for spec, rules in named
+        for older, before in named
+        if spec.edition > older.edition and spec.api == older.api
+    ]
+    if rows:
+        yield from ("## Newer editions", "")
+        yield "| page | older page | rules, older page | rules | no longer |"
+        yield from ("|---|---|---:|---:|---|", *rows, "")
