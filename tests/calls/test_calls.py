@@ -406,13 +406,13 @@ def test_a_compressed_file_has_a_limit(tmp_path: Path, line: bytes) -> None:
     """Long lines or very many: 300 MB that 300 kB, or less, expand to."""
     piece = gzip.compress(line * ((1 << 21) // len(line)))
     (tmp_path / "bomb.jsonl.gz").write_bytes(piece * 300)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(FileError) as caught:
         read_calls(tmp_path / "bomb.jsonl.gz", catalog().kinds)
     assert "bomb.jsonl.gz: cannot be read: expands to more than 268.4 MB; unpack" in str(
         caught.value
     )
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_what_is_remembered_is_bounded() -> None:
