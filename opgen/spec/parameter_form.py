@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeAlias
@@ -55,28 +55,9 @@ _LETTERS = listed(
 )
 
 
-def _pointers(kind: ParameterKind) -> bool:
-    return kind.pointer
-
-
-def _tensors(kind: ParameterKind) -> bool:
-    return kind.family in ("tensor", "list")
-
-
-def _lists(kind: ParameterKind) -> bool:
-    return kind.family == "list"
-
-
-def _with_length(kind: ParameterKind) -> bool:
-    return kind.family in ("array", "list")
-
-
-def _with_dtype(kind: ParameterKind) -> bool:
-    return kind.family in ("tensor", "typed", "list")
-
-
-def _arrays(kind: ParameterKind) -> bool:
-    return kind.family == "array"
+def _of(*families: str) -> Callable[[ParameterKind], bool]:
+    """Whether a kind of parameter is of one of these families."""
+    return lambda kind: kind.family in families
 
 
 def _numbers(kind: ParameterKind) -> bool:
@@ -117,7 +98,7 @@ class ParameterForm:
             table(whole("a length", 0), SLOTS, "a mapping of length to slot names"),
         ),
         {},
-        only=lambda kind: _arrays(kind) and kind.element.term == "int",
+        only=lambda kind: kind.family == "array" and kind.element.term == "int",
     )
     otherwise: dict[int, dict[str, str]] = key(
         table(
@@ -126,12 +107,12 @@ class ParameterForm:
             "a mapping of length to {name: the name it falls back to}",
         ),
         {},
-        only=lambda kind: _arrays(kind) and kind.element.term == "int",
+        only=lambda kind: kind.family == "array" and kind.element.term == "int",
     )
     strided: bool | None = key(
         flag("true or false: whether the page allows tensors that are not contiguous"),
         None,
-        only=_tensors,
+        only=_of("tensor", "list"),
     )
     mask: str | None = key(TERM, None, only=lambda kind: kind.written)
     null: bool | str | None = key(
@@ -141,7 +122,7 @@ class ParameterForm:
             TERM,
         ),
         None,
-        only=_pointers,
+        only=lambda kind: kind.pointer,
     )
     dtype: Words | dict[str, Words] | None = key(
         either(
@@ -155,7 +136,7 @@ class ParameterForm:
             ),
         ),
         None,
-        only=_with_dtype,
+        only=_of("tensor", "typed", "list"),
     )
     format: Words | dict[int | str, Words] | None = key(
         either(
@@ -169,9 +150,9 @@ class ParameterForm:
             ),
         ),
         None,
-        only=_tensors,
+        only=_of("tensor", "list"),
     )
-    rank: Numbers | None = key(NUMBERS, None, only=_tensors)
+    rank: Numbers | None = key(NUMBERS, None, only=_of("tensor", "list"))
     shape: dict[int, Letters | dict[str, Letters]] | None = key(
         table(
             whole("a rank", 0),
@@ -183,13 +164,13 @@ class ParameterForm:
             "a mapping of rank to a list of letters",
         ),
         None,
-        only=_tensors,
+        only=_of("tensor", "list"),
     )
-    dims: Limits | None = key(LIMITS, None, only=_tensors)
+    dims: Limits | None = key(LIMITS, None, only=_of("tensor", "list"))
     empty: bool | None = key(
         flag("false (no extent may be 0) or true (the page allows empty tensors)"),
         None,
-        only=_tensors,
+        only=_of("tensor", "list"),
     )
     length: Numbers | dict[str, dict[int, Numbers]] | None = key(
         either(
@@ -202,9 +183,9 @@ class ParameterForm:
             ),
         ),
         None,
-        only=_with_length,
+        only=_of("array", "list"),
     )
-    most: int = key(whole("how many tensors of a list are read, at most", 1), 8, only=_lists)
+    most: int = key(whole("how many tensors of a list are read, at most", 1), 8, only=_of("list"))
     min: Limit | None = key(LIMIT, None, only=_numbers)
     max: Limit | None = key(LIMIT, None, only=_numbers)
     range: Limits | None = key(LIMITS, None, only=_numbers)
