@@ -60,8 +60,8 @@ def diff(
     * ``truth``: whose statuses count: ``page``, ``library`` or ``both``. With ``both``, the page
       counts, and an answer that only the library explains is a *known deviation*.
     * ``cases``: ids or patterns, one or several, to judge only some cases.
-    * ``library``: a release, a folder of errata, or errata by operator, by which the stored calls
-      are judged anew; by default the library side is what the bundle holds.
+    * ``library``: a release, a folder of errata, or errata by operator: opgen judges the stored
+      calls anew by these. By default, it takes what the bundle says of the library.
     * ``most_explained``: the largest number of failed outputs that are explained in detail.
 
     Raises BundleError for files that are damaged or do not belong together, FileError for a pattern

@@ -42,7 +42,7 @@ class Backend(ABC):
     Subclass it to run bundles on a device of your own: ``--backend ./mine.py:Device``. ``open`` and
     ``answers`` must be there, ``close`` may be; BACKENDS.md has an example. ``settings`` are those
     of :class:`Settings`; a backend ignores what it has no use for. Raises DeviceError for a guard
-    that is no multiple of 512. :func:`opgen.devices.running.run` writes the answers down.
+    that is not a multiple of 512. :func:`opgen.devices.running.run` writes the answers down.
     """
 
     name = ""

@@ -83,10 +83,10 @@ def generate(
     * ``cases``: ids or patterns, to write only some cases.
     * ``edition``: the edition of the pages, such as ``2026-08``; by default the oldest that knows a
       product.
-    * ``library``: a release, or a folder of errata, whose answers stand beside those of the page;
-      by default all that opgen ships.
-    * ``skip_too_large``: check only the status of calls whose data memory cannot hold, which are
-      refused otherwise.
+    * ``library``: a release, or a folder of errata, that says what the library answers; by default
+      all that opgen ships.
+    * ``skip_too_large``: keep calls whose data memory cannot hold, and check only their status.
+      Without it, such calls are refused.
     * ``inputs``: ``seeded`` leaves out of the file what readers can draw again from its seed.
     * ``golden``: ``sampled`` or ``sampled:N`` computes at most N elements of each output.
     * ``output``: the path of the bundle; by default ``opgen-PLAN.h5``.

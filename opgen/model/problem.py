@@ -22,7 +22,7 @@ class Problem:
 
 
 class FileError(Exception):
-    """A file that a person wrote cannot be used; carries every problem found in it.
+    """An argument, a device, or a file that a person wrote cannot be used; carries every problem.
 
     The command line prints one line per problem and exits 2.
     """

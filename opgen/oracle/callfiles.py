@@ -68,10 +68,11 @@ def judge_given(
 ) -> list[JudgedCall]:
     """Judge calls by page and library, as ``opgen judge`` does.
 
-    ``calls`` is the path of a call file, or dicts like its lines. ``edition`` is that of the pages,
-    by default the oldest that knows a product. ``library`` is a release, or a folder of errata, by
-    default all that opgen ships. Raises FileError, which lists every call that does
-    not have this form.
+    * ``calls``: the path of a call file, or dicts like its lines.
+    * ``edition``: the edition of the pages; by default the oldest that knows a product.
+    * ``library``: a release, or a folder of errata; by default all that opgen ships.
+
+    Raises FileError, which lists every call that does not have this form.
 
     >>> args = {"gradOutput": None, "self": None, "padding": [1, 1], "gradInput": None}
     >>> call = {"op": "aclnnReflectionPad1dBackward", "product": "ascend910", "args": args}

@@ -114,8 +114,8 @@ NAMES = {kind: name for name, kind in _NUMPY.items()}
 
 
 class BundleError(Exception):
-    """A bundle or results file cannot be written or read: one line, with the file and the
-    remedy.
+    """A bundle or results file cannot be written or read, or cannot hold an argument: one line,
+    with the file and the remedy.
     """
 
 
