@@ -137,6 +137,15 @@ def log_softmax(tensors: TensorsByName, args: Arguments, wanted: frozenset[str])
     return {"out": backward(tensors["gradOutput"], output, args["dim"], output.dtype)}
 
 
+def grouped_bias(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """Sums of the rows between the ends of groups."""
+    (grad,), ends = map(wide, present(tensors, "gradY")), tensors["groupIdxOptional"]
+    if ends is None:
+        return {"out": grad.sum(1)}
+    sizes = ends.long().diff(prepend=ends.new_zeros(1).long()).tolist()
+    return {"out": torch.stack([rows.sum(0) for rows in grad.split(sizes)])}
+
+
 ADAPTERS: Mapping[str, Adapter] = {
     **NORMALIZATIONS,
     **FUNCTIONS,
@@ -148,6 +157,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     "aclnnConvolutionBackward": convolution,
     "aclnnEmbeddingDenseBackward": embedding,
     "aclnnGridSampler2DBackward": grid_sampler,
+    "aclnnGroupedBiasAddGrad": grouped_bias,
     "aclnnLogSoftmaxBackward": log_softmax,
     "aclnnNLLLossBackward": likelihood,
     "aclnnSoftmaxBackward": softmax,

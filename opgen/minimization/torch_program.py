@@ -189,6 +189,15 @@ def _nll_loss(args: Arguments) -> str:
     )
 
 
+def _grouped_bias(args: Arguments) -> str:
+    if args["groupIdxOptional"] is None:
+        return "out = gradY.sum(1)"
+    return (
+        "ends = [0, *groupIdxOptional.long().tolist()]\n"
+        "out = torch.stack([gradY[i:j].sum(0) for i, j in zip(ends, ends[1:])])"
+    )
+
+
 CALLS: Mapping[str, Callable[[Arguments], str]] = {
     **FUNCTIONS,
     "aclnnConvolutionBackward": _convolution,
@@ -218,6 +227,7 @@ CALLS: Mapping[str, Callable[[Arguments], str]] = {
     },
     "aclnnEmbeddingDenseBackward": _embedding,
     "aclnnGridSampler2DBackward": _grid_sampler,
+    "aclnnGroupedBiasAddGrad": _grouped_bias,
     "aclnnLogSoftmaxBackward": _log_softmax,
     "aclnnNLLLossBackward": _nll_loss,
     "aclnnSoftmaxBackward": _softmax,
