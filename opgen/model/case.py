@@ -63,13 +63,15 @@ class Expectation:
 @dataclass(frozen=True, slots=True)
 class LibraryAnswer:
     """What a release of the published library answers, and whether that was read, inferred or
-    observed. Only an ``accepted`` answer excuses a device.
+    observed. Only an ``accepted`` answer excuses a device. ``until``: how far through the first
+    phase the answer reaches, ``graph``, ``tiling`` or ``kernel``; a bundle does not keep it.
     """
 
     release: str
     codes: tuple[Code, ...]
     basis: Literal["read", "inferred", "observed"]
     accepted: bool = True
+    until: str = "graph"
 
     @property
     def bucket(self) -> str:

@@ -155,7 +155,8 @@ def _plain(side: Expectation | LibraryAnswer | None, spec: Spec) -> object:
             "breaks": breaks,
             "edition": edition,
         }
-    return side and {"release": side.release, "codes": side.codes, "basis": side.basis}
+    keys = ("release", "codes", "basis", "until")
+    return side and {key: getattr(side, key) for key in keys}
 
 
 # for people ---------------------------------------------------------------------------------------

@@ -154,7 +154,8 @@ class PageErrata:
 @dataclass(frozen=True)
 class Errata:
     """What one release of the library does in one operator; ``pages`` by the name of the spec,
-    ``digest`` of all that the file says.
+    ``digest`` of all that the file says. ``until``: how far through the first phase its answers
+    reach, ``graph``, ``tiling`` or ``kernel``; what comes after that may still refuse a call.
     """
 
     file: str
@@ -162,6 +163,7 @@ class Errata:
     release: str
     pages: Mapping[str, PageErrata]
     digest: str
+    until: str = "graph"
 
 
 NEVER: tuple[Guard, ...] = (Guard(None, parse.relation("0 == 0", SpecScope({}))),)

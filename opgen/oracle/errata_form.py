@@ -14,6 +14,8 @@ from opgen.oracle.errata import WRITTEN, Basis
 from opgen.spec.form_values import NUMBER, ROUNDING, SENTENCE, TERM, Words
 
 BASES: tuple[Basis, ...] = ("read", "inferred", "observed")
+UNTIL = ("graph", "tiling", "kernel")
+"""The last thing of the first phase that what is known of a library reaches."""
 OTHERWISE = ("page",)
 """What a library does where no entry says anything."""
 CHANGES = ("bound", "through", "compute", "reference", "written")
@@ -97,6 +99,7 @@ class ErrataForm:
 
     api: str = key(text("the vendor's name of the operator"), "", required=True)
     release: str = key(text("the release in quotes"), "", required=True)
+    until: str = key(word("part of the first phase", lambda: UNTIL), UNTIL[0])
     otherwise: str = key(word("answer", lambda: OTHERWISE), "")
     sources: dict[str, str] = key(
         table(

@@ -132,7 +132,8 @@ class _ErrataReader:
         for where, name, text in faults(tuple(read_pages.values())):
             self.doc.problem(where, text, name)
         self.doc.raise_problems()
-        return Errata(self.doc.file, api, self.form.release, read_pages, self.doc.digest)
+        release, until = self.form.release, self.form.until
+        return Errata(self.doc.file, api, release, read_pages, self.doc.digest, until)
 
     # what is the same on every page ---------------------------------------------------------------
     def check_entries(self, rules: Collection[str]) -> None:

@@ -34,7 +34,7 @@ errata do not speak.
 @dataclass(frozen=True)
 class LibraryAnswers:
     """What the library answers to every row. ``stage`` is (rows,) int: position in ``page.stages``,
-    or :data:`ACCEPTED`.
+    or :data:`ACCEPTED`. ``until`` is that of the errata.
     """
 
     release: str
@@ -42,6 +42,7 @@ class LibraryAnswers:
     judgement: Judgement
     view: TableView
     stage: np.ndarray
+    until: str = "graph"
 
     @cached_property
     def outcomes(self) -> list[tuple[str, tuple[Code, ...]]]:
@@ -75,7 +76,8 @@ class LibraryAnswers:
         known: Basis = "observed" if self.page.as_page else "read"
         accepted: Basis = "inferred" if self.guessed[row] else known
         basis = accepted if stage == ACCEPTED else self.page.stages[stage].basis
-        return LibraryAnswer(self.release, self.codes(row), basis, bool(self.excuses[row]))
+        excuses = bool(self.excuses[row])
+        return LibraryAnswer(self.release, self.codes(row), basis, excuses, self.until)
 
     def answers(self) -> Categorical[LibraryAnswer | None]:
         """Every row whole."""
@@ -192,7 +194,7 @@ def answers_to(
         if np.count_nonzero(fires):
             stage[fires] = i
             open_rows &= ~fires
-    return LibraryAnswers(known.release, page, judgement, view, stage)
+    return LibraryAnswers(known.release, page, judgement, view, stage, known.until)
 
 
 def differences(answers: LibraryAnswers) -> Differences:
