@@ -106,9 +106,14 @@ def test_the_suite_of_a_page_alone_covers_it(tier: str) -> None:
     assert suite.reports[spec.name].dropped == 0
 
 
-SHAPES_BY_PLAN = {"embedding_dense_backward", "rms_norm_grad", "scaled_masked_softmax_backward"}
+SHAPES_BY_PLAN = {
+    "embedding_dense_backward",
+    "rms_norm_grad",
+    "scaled_masked_softmax_backward",
+    "unfold_grad",
+}
 """Operators whose shapes no plan reads off the rules: tensors of any ranks with as many elements,
-a suffix of another tensor's shape, extents that fit or are 1.
+a suffix of another tensor's shape, extents that fit or are 1, a number of blocks.
 """
 
 
