@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from opgen.devices import backend
 from opgen.devices.running import run
 from opgen.generation import engine
 from opgen.generation.header import header
+from opgen.golden import kernel
 from opgen.model import FileError, TensorDesc
 from opgen.numerics.rounding import rounded
 from opgen.quality.mutant_results import (
@@ -48,7 +50,7 @@ from opgen.quality.mutants.bundle_cases import cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, flipped, nearly, shifted
 from opgen.quality.mutants.device import answer
 from opgen.quality.mutants.equivalent import between, broken_besides
-from opgen.quality.mutants.mutant import DeviceBatch, Mutant
+from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant
 from opgen.quality.mutants.precision import truncated
 from opgen.quality.mutants.reflection import mirrored
 from opgen.quality.mutation_score import score
@@ -388,6 +390,19 @@ def test_wrong_places_between_elements_are_caught(folder: Path) -> None:
     with opgen.open(written(folder / "upsampling.h5", request)) as bundle:
         found = score(bundle, interpolation.MUTANTS)
     assert [result.outcome for result in found.of(*found.operators)] == ["caught"] * 4
+
+
+def test_a_nearest_place_that_is_rounded_is_the_one_of_the_exact_operator() -> None:
+    dy = np.random.default_rng(3).normal(size=(2, 1, 3, 7, 10))
+    names = {"Hin": 5, "Hout": 7, "Win": 4, "Wout": 10}
+    batch = SimpleNamespace(gradient="gradOut")
+    of_nearest, of_exact = (
+        kernel(f"upsample_nearest{exact}2d_backward") for exact in ("", "_exact")
+    )
+    given = Computation(batch, of_nearest, {"gradOut": dy}, names, ("gradInput",))
+    wanted = of_exact.golden({"gradOutput": dy}, names, ("out",))["out"]
+    assert np.allclose(interpolation.at_middles(given)["gradInput"], wanted, rtol=1e-14)
+    assert not np.allclose(given.run()["gradInput"], wanted)
 
 
 def test_a_mutant_of_geometry_does_not_apply_where_indices_say_what_windows_did() -> None:
