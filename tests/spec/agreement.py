@@ -42,18 +42,22 @@ class Fact(NamedTuple):
 
 def facts_of(spec: Spec) -> dict[str, Fact]:
     """The facts of a spec's page: name -> fact. What is ``assumed`` is no fact of the page."""
+    members = {name for name in spec.parameters if "[" in name}
+    own = {name: p for name, p in spec.parameters.items() if name not in members}
     facts = {
         name: Fact(f"{place} {parameter.kind}", "", frozenset())
-        for place, (name, parameter) in enumerate(spec.parameters.items())
+        for place, (name, parameter) in enumerate(own.items())
     }
     names = names_of(spec)
     listed = {product: dtypes(spec, product) for product in spec.products}
     for rule in spec.rules:
         if rule.bucket == "assumed":
             continue
-        own = spec.parameters[rule.parameter].at if rule.parameter else ()
+        at = spec.parameters[rule.parameter].at if rule.parameter else ()
         for name, says in named(spec, rule, names, listed):
-            facts[name] = Fact(says, answer(rule), frozenset((*rule.at, *own)))
+            if any(member in f"{name} {says}" and not member.endswith("[0]") for member in members):
+                continue
+            facts[name] = Fact(says, answer(rule), frozenset((*rule.at, *at)))
     return facts
 
 
@@ -245,6 +249,10 @@ def of_the_same(fact: Fact, others: Mapping[str, Fact]) -> bool:
         says.replace(f"len({a})", f"{a}.rank")
         for says in stated
         for a in re.findall(r"^len\((\w+)\) in", says)
+    }
+    stated |= {
+        f"{name}.rank in ({1 + axes.rstrip(',').count(',')})"
+        for axes, name in re.findall(r"\(([^()]*)\) == (\w+)\.shape", "; ".join(others))
     }
     return any(
         f"{other}{rest}" in stated

@@ -52,10 +52,11 @@ def facts_in(spec: Spec, rule: str) -> Iterator[tuple[str, str]]:
     return named(spec, spec.rule[rule], names_of(spec), {p: {} for p in spec.products})
 
 
-def main(folder: str, everything: bool) -> None:
+def main(folder: str, everything: bool) -> tuple[float, float]:
+    """Prints the table; the shares of right facts, and of facts that are drafted."""
     specs = {spec.page.file: spec for spec in catalog().specs if spec.page}
     total = Count(0, 0, 0, 0)
-    print(f"{'page':<46} facts  left  right wrong drafted missing")
+    print(f"{'page':<46} facts  left  right wrong drafted missing share")
     for path in sorted(p for p in Path(folder).rglob("aclnn*") if p.suffix in (".md", ".txt")):
         try:
             drafted = draft(read_page(path), path.name)
@@ -69,10 +70,12 @@ def main(folder: str, everything: bool) -> None:
             count = compared(drafted, made, specs[path.name], everything)
             total = Count(*map(sum, zip(total, count, strict=True)))
             row += "".join(f"{number:7}" for number in count)
+            row += f"{count.drafted / max(count.drafted + count.missing, 1):7.0%}"
         print(row)
     right, wrong, known, missing = total
-    sure, every = max(right + wrong, 1), max(known + missing, 1)
-    print(f"right {right / sure:.1%} of what is drafted; {known / every:.1%} of all facts drafted")
+    shares = right / max(right + wrong, 1), known / max(known + missing, 1)
+    print(f"right {shares[0]:.1%} of what is drafted; {shares[1]:.1%} of all facts drafted")
+    return shares
 
 
 if __name__ == "__main__":

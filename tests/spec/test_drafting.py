@@ -18,6 +18,7 @@ from opgen.spec.drafting.facts import rule_ids, snake
 from opgen.spec.drafting.patterns import Pattern, Reader, Section, grammar, normal
 from opgen.spec.drafting.writing import flow, spec_text
 from opgen.spec.pages.reading import read_page
+from tests.spec import drafts
 
 HEAD = """\
 # aclnnTentBackward
@@ -386,6 +387,10 @@ DISPUTED = {
         {"dy": "梯度|支持空Tensor。shape需要与x一致。|FLOAT32、BFLOAT16|ND|2-4|√"},
         {"x.empty"},
     ),
+    "ranks that are the same, and differ": (
+        {"dy": "梯度|维度与x一致。|FLOAT32、BFLOAT16|ND|2|√", "x": "数据|-|FLOAT|ND|3|√"},
+        {"dy_rank", "dy.rank", "x.rank"},
+    ),
     "a shape that is the same, and broadcasts": (
         {"dy": "梯度|shape需要与x一致。shape需要与x满足broadcast关系。|FLOAT32、BFLOAT16|ND|2-4|√"},
         {"dy_shape"},
@@ -551,3 +556,9 @@ def test_no_sentence_of_the_pages_is_taken_by_two_patterns_that_differ():
                 for part in normal(sentence.text).split("。"):
                     taken = {says for says, p in reader.patterns[section] if p.fullmatch(part)}
                     assert len(taken) < 2, (path.name, sentence.line, taken)
+
+
+@pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
+def test_what_is_drafted_is_what_a_person_transcribed():
+    right, drafted = drafts.main(PAGES or "", everything=False)
+    assert right >= 0.98 and drafted >= 0.55

@@ -34,7 +34,16 @@ def _shared(facts: Facts, name: str) -> Iterator[tuple[DraftedRule, str]]:
 
 
 def contradictions(facts: Facts) -> None:
-    """Tensors of one shape of which one may be empty and another not: a person decides."""
+    """Tensors of one shape of which one may be empty and another not, or whose ranks have nothing
+    in common: a person decides.
+    """
+    for rule, body in facts.rules.items():
+        lists = [facts.parameters[n].keys.get("rank") for n in body.about]
+        ranks = [set(key.value) for key in lists if key and isinstance(key.value, list)]
+        joined = body.attribute in ("rank", "shape") and not body.when and len(ranks) == 2
+        if joined and not set.intersection(*ranks):
+            facts.disputed |= {rule, *(f"{name}.rank" for name in body.about)}
+            facts.todo(body.at[0], "have the same ranks, and lists with none in common", body.about)
     pairs = [
         frozenset(r.about) for r in facts.sharing("shape", facts.parameters).values() if not r.when
     ]
