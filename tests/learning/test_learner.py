@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opgen.calls.vocabulary import vocabulary
 from opgen.learning import statuses
-from opgen.learning.conditions import Feature
+from opgen.learning.conditions import Feature, own
 from opgen.learning.learner import Finding, Lesson, learn
 from opgen.learning.splitting import split
 from opgen.learning.statuses import DIED
@@ -158,3 +159,41 @@ def test_two_conditions_together() -> None:
     outcome = np.where((a == 1) & (b == 1), 0, 9)
     parts = list(split(known, np.arange(12), outcome, 9))
     assert [one.when for one in parts] == ["a.rank == 1 and b.rank == 1"]
+
+
+def test_a_condition_on_something_strange_needs_more_than_chance() -> None:
+    rows, outcome = np.arange(9), np.array([0] * 3 + [9] * 6)
+    told = Feature("x.rank", "x", "int", np.array([1] * 3 + [2] * 6), np.ones(9, dtype=bool))
+    noise = [Feature(f"z{i}.rank", f"z{i}", "int", rows, np.ones(9, dtype=bool)) for i in range(20)]
+    found = {
+        (len(known), name): [one.when for one in split(known, rows, outcome, 9, {name})]
+        for known in ([told], [told, *noise])
+        for name in ("x", "y")
+    }
+    assert found[1, "x"] == found[1, "y"] == found[21, "x"] == ["x.rank == 1"]
+    assert found[21, "y"] == [], "one of so many holds for three of nine by chance"
+
+
+def test_a_call_that_stands_there_several_times_counts_once() -> None:
+    feature = Feature("x.rank", "x", "int", np.array([1, 1, 1, 2, 3, 4]), np.ones(6, dtype=bool))
+    outcome = np.array([0, 0, 0, 9, 9, 9])
+    assert list(split([feature], np.array([7, 7, 7, 1, 2, 3]), outcome, 9, {"x"})) == []
+    assert len(list(split([feature], np.arange(6), outcome, 9, {"x"}))) == 1
+
+
+def test_rules_of_one_kind_are_told_apart_by_what_each_is_about() -> None:
+    everywhere = np.ones(3, dtype=bool)
+    ranks = {"a": np.array([1, 5, 5]), "b": np.array([5, 1, 1])}
+    known = [Feature(f"{n}.rank", n, "int", values, everywhere) for n, values in ranks.items()]
+    (of_each,) = own(known, ["a", "b"], np.array([0, 1, 0]))
+    assert of_each.term == "{own}.rank"
+    assert of_each.values.tolist() == [1, 1, 5]
+
+
+def test_formats_of_the_device_are_one_family() -> None:
+    words = vocabulary().index["format"]
+    seen = ["NC1HWC0", "FRACTAL_Z", "FRACTAL_NZ", "NCL", "NHWC", "NCHW"]
+    values, outcome = np.array([words[word] for word in seen]), np.array([0] * 3 + [9] * 3)
+    feature = Feature("x.format", "x", "format", values, np.ones(6, dtype=bool))
+    (share,) = split([feature], np.arange(6), outcome, 9, {"x"})
+    assert "'NDC1HWC0'" in share.when, "an unseen word of the family is among them"

@@ -956,3 +956,14 @@ def test_both_sides_of_a_fault_are_cases_with_data(name: str, within: str, beyon
     for part, faulty in ((within, False), (beyond, True)):
         (case,) = [case for case in cases if f".handwritten.{part}" in case.id]
         assert answered(case.call).faulty.tolist() == [faulty] and case.page.codes == (0,)
+
+
+def test_errata_say_how_far_their_answers_reach() -> None:
+    head = 'release: "2026-08"\n'
+    kernel = erratafile.loads(TEXT.replace(head, f"{head}until: kernel\n", 1), catalog())
+    assert (kernel.until, erratafile.loads(TEXT, catalog()).until) == ("kernel", "graph")
+    answer = answered(pad(), known=kernel).answer(0)
+    assert answer is not None
+    assert answer.until == "kernel"
+    with pytest.raises(FileError, match="until"):
+        erratafile.loads(TEXT.replace(head, f"{head}until: run\n", 1), catalog())
