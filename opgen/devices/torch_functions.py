@@ -85,6 +85,43 @@ def of_result(
     return operator(g, y.conj().resolve_conj())
 
 
+def swish_gate(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """By the derivative of SiLU at one half of the input."""
+    dy, x = map(wide, present(tensors, "yGrad", "x"))
+    a, b = x.chunk(2, args["dim"])
+    halves = aten.silu_backward(dy * b, a), dy * torch.nn.functional.silu(a)
+    return {"out": torch.cat(halves, args["dim"])}
+
+
+def gelu_gate(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """By the derivative of GELU at one half of the input."""
+    dy, x, y = map(wide, present(tensors, "gradOutput", "self", "gelu"))
+    a, b = x.chunk(2, args["dim"])
+    way = {"approximate": "tanh" if args["approximate"] else "none"}
+    return {"gradInput": torch.cat((dy * y, gelu(dy * a, b, way)), args["dim"])}
+
+
+def prelu(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> TensorsByName:
+    """``aten._prelu_kernel_backward``, whose gradients of weights are not yet added."""
+    dy, x, weight = map(wide, present(tensors, "gradOutput", "self", "weight"))
+    axes = [weight.numel() if axis == 1 else 1 for axis in range(x.dim())]
+    dx, terms = aten._prelu_kernel_backward(dy.expand(x.shape), x, weight.reshape(axes))
+    return {"gradInput": dx, "gradWeight": terms.sum_to_size(axes).reshape(weight.shape)}
+
+
+def dropout(
+    tensors: TensorsByName, args: Arguments, wanted: frozenset[str], gradient: str
+) -> TensorsByName:
+    """By the bits of the mask, the first of each byte its lowest."""
+    dy, mask = present(tensors, gradient, "mask")
+    bits = (mask.reshape(-1, 1).to(torch.uint8) >> torch.arange(8, dtype=torch.uint8)) & 1
+    kept = bits.reshape(-1)[: dy.numel()].reshape(dy.shape)
+    (output,) = wanted
+    if args["scale"] == 1 and gradient == "gradOutput":
+        return {output: wide(dy)}
+    return {output: wide(dy) * kept * args["scale"]}
+
+
 _AT_SELF: Mapping[str, Function] = {
     "FastGelu": fast_gelu,
     "Gelu": gelu,
@@ -105,6 +142,11 @@ FUNCTIONS: Mapping[str, Adapter] = {
         for name, function in _AT_SELF.items()
     },
     "aclnnGeluBackwardV2": partial(applied, function=gelu),
+    "aclnnDropoutBackward": partial(dropout, gradient="gradOutput"),
+    "aclnnDropoutV3Grad": partial(dropout, gradient="gradY"),
+    "aclnnGeGluBackward": gelu_gate,
+    "aclnnPreluBackward": prelu,
+    "aclnnSwiGluGrad": swish_gate,
     "aclnnEluBackward": partial(applied, function=elu, at="selfOrResult"),
     "aclnnSeluBackward": partial(
         applied,

@@ -41,6 +41,12 @@ def differentiated(
 
 _NONE = "none"
 _LOSSES: Mapping[str, Loss] = {
+    "BinaryCrossEntropy": lambda of, args: functional.binary_cross_entropy(
+        of[0], of[1], weight=of[2], reduction=_NONE
+    ),
+    "BinaryCrossEntropyWithLogits": lambda of, args: functional.binary_cross_entropy_with_logits(
+        of[0], of[1], weight=of[2], pos_weight=of[3], reduction=_NONE
+    ),
     "KlDiv": lambda of, args: functional.kl_div(
         of[0], of[1], reduction=_NONE, log_target=args["logTarget"]
     ),

@@ -10,6 +10,15 @@ from opgen.model import TensorDesc
 
 _BOTH = "torch.broadcast_tensors(self, target)[0]"
 _LOSSES: Mapping[str, tuple[str, str]] = {
+    "BinaryCrossEntropy": (
+        "binary_cross_entropy(self, target, weight={weightOptional}, reduction='none')",
+        "self",
+    ),
+    "BinaryCrossEntropyWithLogits": (
+        "binary_cross_entropy_with_logits(\n    self, target, weight={weightOptional},"
+        " pos_weight={posWeightOptional}, reduction='none'\n)",
+        "self",
+    ),
     "KlDiv": ("kl_div(self, target, log_target={logTarget}, reduction='none')", "self"),
     "L1Loss": ("l1_loss(self, target, reduction='none')", _BOTH),
     "MseLoss": ("mse_loss(self, target, reduction='none')", "self"),

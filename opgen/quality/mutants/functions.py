@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from opgen.golden import kernel
@@ -38,8 +40,8 @@ def other_side(given: Computation) -> Outputs:
     return wrong
 
 
-OTHER = {"none": "tanh", "tanh": "none"}
-"""The other word for how a function is computed."""
+OTHER: Mapping[str, str | int] = {"none": "tanh", "tanh": "none", "0": 1, "1": 0}
+"""The other word, or its number, for how a function is computed."""
 
 
 def from_either_end(spec: Spec) -> bool:
