@@ -11,7 +11,7 @@ from math import ceil
 
 import numpy as np
 
-from opgen.golden import Array, Names, ProbeCall, Tensors
+from opgen.golden import Array, Differentiable, Names, ProbeCall, Tensors
 from opgen.golden._sampling import STEPS, SampledAxis, Taps, bilinear
 
 VERSION = 1
@@ -77,6 +77,33 @@ def saved(tensors: Tensors, names: Names) -> dict[str, Array]:
         boxes[..., column] = np.minimum(first / names["spatialScale"], HUGE)
         boxes[..., column + 2] = np.minimum(last / names["spatialScale"], HUGE)
     return {"boxes": boxes}
+
+
+def forward(tensors: Tensors, names: Names) -> dict[str, Array]:
+    """The means of the samples of all parts of all boxes."""
+    image, boxes = tensors["gradInput"], tensors["boxes"]
+    assert image is not None and boxes is not None
+    shape = *boxes.shape[:2], *(names[letter] for letter in ("C", "Hout", "Wout"))
+    pooled = np.zeros(shape)
+    for case, box in product(*map(range, shape[:2])):
+        number, x1, y1, x2, y2 = boxes[case, box].tolist()
+        rows = _axis(y1, y2, names["Hout"], names["Hin"], names).taps
+        columns = _axis(x1, x2, names["Wout"], names["Win"], names).taps
+        down = _means(rows, names["Hout"], names["Hin"])
+        across = _means(columns, names["Wout"], names["Win"])
+        pooled[case, box] = down @ image[case, int(number)] @ across.T
+    return {"gradOutput": pooled, "boxes": boxes}
+
+
+FORWARD = Differentiable(forward, {"gradInput": "gradInput"})
+
+
+def _means(taps: Taps, pooled: int, extent: int) -> Array:
+    """The weights of an axis, (parts, elements)."""
+    matrix = np.zeros((pooled, extent + 1))  # -1 is the last column
+    part = np.arange(taps.index.shape[1]) * pooled // max(taps.index.shape[1], 1)
+    np.add.at(matrix, (part, taps.index), taps.weight)
+    return matrix[:, :-1]
 
 
 def _axis(first: float, last: float, pooled: int, extent: int, names: Names) -> SampledAxis:

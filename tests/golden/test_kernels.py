@@ -204,9 +204,13 @@ def test_one_call_for_both_gives_the_same(op: str) -> None:
             assert same(magnitude, module.magnitude(tensors, batch.names, batch.wanted)), batch.ids
 
 
-TIMES = {"grid_sampler2d_backward": 16, "upsample_bicubic2d_backward": 16}
+TIMES = {
+    "grid_sampler2d_backward": 16,
+    "roi_align_v2_backward": 16,
+    "upsample_bicubic2d_backward": 16,
+}
 """How often one element of an input may come into one of an output, if more than once: taps beyond
-a border fall on the element there."""
+a border fall on the element there, and samples of one part of a box on the same elements."""
 
 
 @every
