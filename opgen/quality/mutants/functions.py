@@ -45,8 +45,10 @@ OTHER: Mapping[str, str | int] = {"none": "tanh", "tanh": "none", "0": 1, "1": 0
 
 
 def from_either_end(spec: Spec) -> bool:
-    """Whether ``dim`` may count axes from the last one, too."""
-    return all(rule.id != "dim.min" for rule in spec.rules)
+    """Whether ``dim`` may count axes from the last one, too, and names none that is halved: no
+    other axis could be.
+    """
+    return all(rule.id != "dim.min" and not rule.id.endswith("_half") for rule in spec.rules)
 
 
 MUTANTS = (
