@@ -114,7 +114,8 @@ def dropout(
 ) -> TensorsByName:
     """By the bits of the mask, the first of each byte its lowest."""
     dy, mask = present(tensors, gradient, "mask")
-    bits = (mask.reshape(-1, 1).to(torch.uint8) >> torch.arange(8, dtype=torch.uint8)) & 1
+    places = torch.arange(8, dtype=torch.uint8, device=mask.device)
+    bits = (mask.reshape(-1, 1).to(torch.uint8) >> places) & 1
     kept = bits.reshape(-1)[: dy.numel()].reshape(dy.shape)
     (output,) = wanted
     if args["scale"] == 1 and gradient == "gradOutput":

@@ -27,7 +27,9 @@ def differentiated(
     """The gradient of self, the first input. A mean counts the elements of what some inputs
     broadcast to, as the page has it.
     """
-    filled = [torch.ones(()) if tensor is None else tensor for tensor in given(tensors, *tensors)]
+    passed = given(tensors, *tensors)
+    one = next(tensor for tensor in passed if tensor is not None).new_ones(())
+    filled = [one if tensor is None else tensor for tensor in passed]
     with torch.inference_mode(False), torch.enable_grad():
         gradient, *inputs = (t.clone() for t in torch.broadcast_tensors(*filled))
         source = inputs[0].requires_grad_()

@@ -34,6 +34,8 @@ def convolution(tensors: TensorsByName, args: Arguments, wanted: frozenset[str])
     and cut off the gradient.
     """
     grad, source, weight = present(tensors, "gradOutput", "input", "weight")
+    if on_cuda(grad) and not grad.numel():
+        raise Unable("torch makes no convolution without outputs on CUDA")
     axes = source.dim() - 2
     padding, after = _padding(args["padding"], axes)
     before, padded = padding, source

@@ -235,10 +235,17 @@ def test_torch_is_told_not_to_round_on_its_own(bundle):
     assert {(place, switch): getattr(place, switch) for place, switch in wanted} == wanted
 
 
-NORMALIZATIONS = ["batch_norm_backward", "group_norm_backward", "layer_norm_backward"]
+WITH_OPTIONAL_INPUTS = [
+    "batch_norm_backward",
+    "binary_cross_entropy_with_logits_backward",
+    "dropout_backward",
+    "group_norm_backward",
+    "layer_norm_backward",
+    "lstm_backward",
+]
 
 
-@pytest.mark.parametrize("operator", NORMALIZATIONS)
+@pytest.mark.parametrize("operator", WITH_OPTIONAL_INPUTS)
 def test_what_stands_for_a_null_pointer_lies_on_the_device(tmp_path, operator):
     """What is made without a device lies on torch's default one, which cannot compute here."""
     torch = pytest.importorskip("torch")
