@@ -45,7 +45,7 @@ def command(
 
     known = catalog(edition)
     wanted = [known.api(name) for name in operators] or list(known.kinds)
-    specs = [spec for spec in known.specs if spec.api in wanted]
+    specs = known.pages(wanted)
     if deviations:
         click.echo("\n".join(_deviations(specs)).rstrip("\n"))
         return

@@ -60,7 +60,7 @@ def command(operators: str, folder: str | None, edition: str, as_json: bool) -> 
 
     known = catalog(edition)
     named = [spec for spec in known.whole if spec.name == operators]
-    named = named or known.of(known.api(operators))
+    named = named or [*known.of(known.api(operators))]
     pages = [(spec, *by_line(spec)) for spec in named]
     if as_json:
         console.json_text([_plain(*page) for page in pages])

@@ -34,7 +34,7 @@ def calls_by_page(
         known.by_page.get((words["cases.op"][op], words["cases.product"][product]))
         for op, product in kinds.tolist()
     ]
-    for spec in known.specs:
+    for spec in known.pages({words["cases.op"][op] for op, _ in kinds.tolist()}):
         own = rows[np.array([page is spec for page in pages], dtype=bool)[kind]]
         if len(own):
             yield spec, own, call_table(bundle, spec.api, own, spec.kinds)

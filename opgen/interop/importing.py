@@ -87,7 +87,7 @@ def gather(file: str, cases: Iterable[ImportedCase], catalog: Catalog) -> Import
         result.ignored.update(case.ignored)
     if not result.cases:
         raise FileError.of(file, "", "holds no case")
-    for spec in catalog.specs:
+    for spec in catalog.pages({call.spec.api for _, call in calls.values()}):
         complete(spec, [call for _, call in calls.values() if call.spec is spec])
     open_cases = {}
     for id, (case, partial) in calls.items():

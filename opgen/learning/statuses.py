@@ -152,7 +152,7 @@ def _faults(
 def _judged(named: Sequence[NamedCall], pages: Catalog, result: Statuses) -> Iterable[Returned]:
     """The calls that teach something, page by page; counts the others."""
     by_page = by_key((pages.by_page[each.call.api, each.call.product].name, each) for each in named)
-    for spec in pages.specs:
+    for spec in pages.pages({each.call.api for each in named}):
         if calls := by_page.get(spec.name):
             table = from_calls(spec.api, spec.kinds, [each.call for each in calls])
             statuses = [each.extra["status"] for each in calls]

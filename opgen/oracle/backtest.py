@@ -132,7 +132,7 @@ def backtest(
     """Judge every call by both sources and compare with its status."""
     report = BacktestReport(library.releases(errata))
     report.foreign = Counter((one.op, one.missing, one.unknown) for one in foreign)
-    for spec in pages.specs:
+    for spec in pages.pages({each.call.api for each in named}):
         calls = [n for n in named if pages.by_page[n.call.api, n.call.product] is spec]
         if calls:
             table = from_calls(spec.api, spec.kinds, [named.call for named in calls])

@@ -107,7 +107,7 @@ def judge_calls(
     )
     answers: dict[int, JudgedCall] = {}
     with gc_paused():
-        for spec in pages.specs:
+        for spec in pages.pages({named.call.api for named in calls}):
             places = by_page.get(spec.name, [])
             for start in range(0, len(places), rows):
                 here = places[start : start + rows]

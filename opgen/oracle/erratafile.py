@@ -84,13 +84,38 @@ def load_folder(folder: Path, pages: Catalog, shown_as: str = "") -> dict[str, E
     return known
 
 
+class _Shipped(Mapping[str, Errata]):
+    """The errata of a folder by api, each file read when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        names = {path.stem for path in folder.glob("*.yaml")}
+        self.names = {api: op for op, api in catalog().operators.items() if op in names}
+        self.known: dict[str, Errata] = {}
+
+    def __getitem__(self, api: str) -> Errata:
+        if api not in self.known:
+            name = f"{self.names[api]}.yaml"
+            self.known[api] = load(self.folder / name, catalog(), f"specs/errata/{name}")
+        return self.known[api]
+
+    def __contains__(self, api: object) -> bool:
+        return api in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
 @cache
-def errata() -> dict[str, Errata]:
+def errata() -> Mapping[str, Errata]:
     """The errata that opgen ships, by api."""
-    return load_folder(specs_folder() / "errata", catalog(), "specs/errata")
+    return _Shipped(specs_folder() / "errata")
 
 
-def errata_of(library: str | Path = "") -> dict[str, Errata]:
+def errata_of(library: str | Path = "") -> Mapping[str, Errata]:
     """The second source by its name, by api: the folder of this name, or what opgen ships of this
     release; all that opgen ships where no name is given. Raises FileError where there is neither.
     """

@@ -33,7 +33,7 @@ def of_file(
     """
     known = catalog(_edition_of(bundle) if bundle else edition)
     apis = {known.api(name) for name in operators} or set(known.kinds)
-    specs = [spec for spec in known.specs if spec.api in apis]
+    specs = known.pages(apis)
     pages = _of_bundle(bundle, specs) if bundle else _of_calls(calls, specs, known)
     if not pages:
         raise FileError.of(bundle or calls, "", "holds no call of the operators asked for")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.resources import specs_folder
@@ -14,59 +16,106 @@ from opgen.model import UNDATED, FileError, Problem, collecting
 from opgen.spec import specfile
 from opgen.spec.spec import Spec
 
+_API = re.compile(r"^api: *(\w+) *$", re.MULTILINE)
+_EDITION = re.compile(r"""^edition: *["']?([^"'\n#]*?)["']? *$""", re.MULTILINE)
 
-@dataclass(frozen=True)
+
+class Head(NamedTuple):
+    """What is known of an operator before its pages are read: the vendor's name, and the editions
+    of its pages.
+    """
+
+    api: str
+    editions: frozenset[str]
+
+
 class Catalog:
-    """The specs by operator, the oldest edition of its page first, then by name.
+    """The specs by operator, the oldest edition of its page first, then by name. The pages of an
+    operator are read when they are first asked for.
 
     ``specs`` are those of one edition, or of all: then the oldest edition that knows a product
     judges its calls, and each spec ``judges`` what is left to it. ``whole`` are all there are.
+    ``operators``: name of the operator as specs spell it -> the vendor's name.
     """
 
-    specs: tuple[Spec, ...]
-    whole: tuple[Spec, ...] = ()
+    def __init__(
+        self,
+        heads: Mapping[str, Head],
+        read: Callable[[str], Sequence[Spec]],
+        edition: str = "",
+    ) -> None:
+        """The catalog of some operators, whose pages ``read`` gives, or of those of an edition;
+        FileError where none is of it.
+        """
+        self.heads, self.read, self.edition = heads, read, edition
+        known = sorted({each or UNDATED for head in heads.values() for each in head.editions})
+        if edition and edition not in known:
+            text = f"no such edition{did_you_mean(edition, known)}; known: {', '.join(known)}"
+            raise FileError.of("`edition`", edition, text)
+        self.operators = {
+            op: head.api
+            for op, head in sorted(heads.items())
+            if not edition or edition in {each or UNDATED for each in head.editions}
+        }
+        self._names = {api: op for op, api in self.operators.items()}
+        self._pages: dict[str, tuple[Spec, ...]] = {}
+        self.kinds: Mapping[str, dict[str, str]] = _Kinds(self)
+        self.by_page: Mapping[tuple[str, str], Spec] = _Pages(self)
 
     @classmethod
     def of_all(cls, specs: Iterable[Spec], edition: str = "") -> Catalog:
-        """The catalog of all specs, or of those of an edition; FileError where none is of it."""
-        whole = tuple(sorted(specs, key=lambda spec: (spec.op, spec.edition, spec.name)))
-        if not edition:
-            return cls(_shared_out(whole), whole)
-        chosen = tuple(spec for spec in whole if (spec.edition or UNDATED) == edition)
-        if not chosen:
-            known = sorted({spec.edition or UNDATED for spec in whole})
-            text = f"no such edition{did_you_mean(edition, known)}; known: {', '.join(known)}"
-            raise FileError.of("`edition`", edition, text)
-        return cls(chosen, whole)
+        """The catalog of specs that have been read."""
+        pages: dict[str, list[Spec]] = {}
+        for spec in specs:
+            pages.setdefault(spec.op, []).append(spec)
+        heads = {
+            op: Head(own[0].api, frozenset(spec.edition for spec in own))
+            for op, own in pages.items()
+        }
+        return cls(heads, pages.__getitem__, edition)
 
     @cached_property
-    def by_page(self) -> dict[tuple[str, str], Spec]:
-        """(api, product) -> the spec whose page judges such calls: the first of the operator where
-        none says that it does.
-        """
-        first = {spec.api: spec for spec in reversed(self.specs)}
-        pages = {(api, word): spec for api, spec in first.items() for word in vocabulary().products}
-        return pages | {(spec.api, word): spec for spec in self.specs for word in spec.judges}
+    def specs(self) -> tuple[Spec, ...]:
+        """The pages of all operators."""
+        return tuple(self.pages(self.kinds))
 
     @cached_property
-    def kinds(self) -> dict[str, dict[str, str]]:
-        """Api -> its parameters and their kinds, the same on all its pages."""
-        return {spec.api: spec.kinds for spec in self.specs}
+    def whole(self) -> tuple[Spec, ...]:
+        """The pages of all operators in every edition."""
+        return tuple(spec for op in sorted(self.heads) for spec in self._every(op))
 
-    @cached_property
-    def operators(self) -> dict[str, str]:
-        """Name of the operator as specs spell it -> the vendor's name."""
-        return {spec.op: spec.api for spec in self.specs}
+    def pages(self, apis: Iterable[str]) -> list[Spec]:
+        """The pages of some operators, in the order of :attr:`specs`."""
+        wanted = set(apis)
+        return [spec for api in self.operators.values() if api in wanted for spec in self.of(api)]
+
+    def of(self, api: str) -> tuple[Spec, ...]:
+        """The pages of one operator."""
+        op = self._names.get(api)
+        if op is None:
+            return ()
+        if op not in self._pages:
+            every = self._every(op)
+            own = [spec for spec in every if (spec.edition or UNDATED) == self.edition]
+            self._pages[op] = tuple(own) if self.edition else _shared_out(every)
+        return self._pages[op]
+
+    def every(self, api: str) -> list[Spec]:
+        """The pages of one operator in every edition."""
+        return self._every(self._names[api]) if api in self._names else []
+
+    def _every(self, op: str) -> list[Spec]:
+        return sorted(self.read(op), key=lambda spec: (spec.edition, spec.name))
 
     def api(self, name: str) -> str:
         """The vendor's name of an operator given by either of its names; raises FileError with a
         suggestion.
         """
-        if name in self.kinds:
+        if name in self._names:
             return name
         if name in self.operators:
             return self.operators[name]
-        known = [*self.operators, *self.kinds]
+        known = [*self.operators, *self._names]
         text = f"no such operator{did_you_mean(name, known)}; opgen ops lists them"
         raise FileError.of("`operators`", name, text)
 
@@ -78,13 +127,52 @@ class Catalog:
             for rule in (page.rules if page else ())
         }
 
-    def of(self, api: str) -> list[Spec]:
-        """The pages of one operator."""
-        return [spec for spec in self.specs if spec.api == api]
 
-    def every(self, api: str) -> list[Spec]:
-        """The pages of one operator in every edition."""
-        return [spec for spec in self.whole if spec.api == api]
+class _Kinds(Mapping[str, dict[str, str]]):
+    """Api -> its parameters and their kinds, the same on all its pages."""
+
+    def __init__(self, of: Catalog) -> None:
+        self.of = of
+
+    def __getitem__(self, api: str) -> dict[str, str]:
+        if api not in self:
+            raise KeyError(api)
+        return self.of.of(api)[0].kinds
+
+    def __contains__(self, api: object) -> bool:
+        return api in self.of.operators.values()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.of.operators.values())
+
+    def __len__(self) -> int:
+        return len(self.of.operators)
+
+
+class _Pages(Mapping[tuple[str, str], Spec]):
+    """(api, product) -> the spec whose page judges such calls: the first of the operator where none
+    says that it does.
+    """
+
+    def __init__(self, of: Catalog) -> None:
+        self.of = of
+        self.known: dict[str, dict[str, Spec]] = {}
+
+    def __getitem__(self, page: tuple[str, str]) -> Spec:
+        api, product = page
+        if api not in self.known:
+            specs = self.of.of(api)
+            if not specs:
+                raise KeyError(page)
+            first = dict.fromkeys(vocabulary().products, specs[0])
+            self.known[api] = first | {word: spec for spec in specs for word in spec.judges}
+        return self.known[api][product]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((api, word) for api in self.of.kinds for word in vocabulary().products)
+
+    def __len__(self) -> int:
+        return len(self.of.kinds) * len(vocabulary().products)
 
 
 def _shared_out(specs: Iterable[Spec]) -> tuple[Spec, ...]:
@@ -113,16 +201,7 @@ def load_catalog(folder: Path, digests: bool = True) -> Catalog:
     """Read every spec of a folder, ``digests`` as :func:`opgen.spec.specfile.load` does; FileError
     with all problems of all files.
     """
-    specs: list[Spec] = []
-    problems: list[Problem] = []
-    for path in spec_files(folder):
-        with collecting(problems):
-            specs.append(specfile.load(path, f"specs/{path.name}", digests))
-    if not problems:
-        problems = list(disagreements(specs))
-    if problems:
-        raise FileError(problems)
-    return Catalog.of_all(specs)
+    return Catalog.of_all(_read([*spec_files(folder)], digests))
 
 
 def catalog(edition: str = "") -> Catalog:
@@ -134,7 +213,41 @@ def catalog(edition: str = "") -> Catalog:
 
 @cache
 def _catalog(edition: str) -> Catalog:
-    return Catalog.of_all(catalog().whole, edition) if edition else load_catalog(specs_folder())
+    if edition:
+        shipped = catalog()
+        return Catalog(shipped.heads, shipped.read, edition)
+    files: dict[str, list[Path]] = {}
+    for path in spec_files(specs_folder()):
+        files.setdefault(path.name.split(".", maxsplit=1)[0], []).append(path)
+    heads = {op: _head(paths) for op, paths in files.items()}
+    return Catalog(heads, cache(lambda op: _read(files[op])))
+
+
+def _head(paths: Sequence[Path]) -> Head:
+    """What the first keys of some spec files say; where they are hard to find, what the files say
+    that are read whole.
+    """
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in paths]
+    apis = [_API.search(text) for text in texts]
+    editions = [_EDITION.search(text) for text in texts]
+    if apis[0] is None:
+        specs = _read(paths)
+        return Head(specs[0].api, frozenset(spec.edition for spec in specs))
+    return Head(apis[0][1], frozenset(found[1] if found else "" for found in editions))
+
+
+def _read(paths: Sequence[Path], digests: bool = True) -> list[Spec]:
+    """The specs of some files; FileError with all problems of all of them."""
+    specs: list[Spec] = []
+    problems: list[Problem] = []
+    for path in paths:
+        with collecting(problems):
+            specs.append(specfile.load(path, f"specs/{path.name}", digests))
+    if not problems:
+        problems = list(disagreements(specs))
+    if problems:
+        raise FileError(problems)
+    return specs
 
 
 def edition_of(header: Mapping[str, object]) -> str:

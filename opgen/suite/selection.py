@@ -136,10 +136,10 @@ class Request:
         for plan in plans.values() if others else ():
             text = f"is a plan of one operator; leave out {others}"
             raise FileError.of(plan.file, plan.op, text)
-        return [(spec, plans[spec.api]) for spec in known.specs if spec.api in plans], tier
+        return [(spec, plans[spec.api]) for spec in known.pages(plans)], tier
 
     @cached_property
-    def errata(self) -> dict[str, Errata]:
+    def errata(self) -> Mapping[str, Errata]:
         """Api -> errata: the library side of the cases."""
         return errata_of(self.library)
 
@@ -173,7 +173,8 @@ class Request:
         ]
         if unnamed:
             raise FileError(unnamed)
-        outputs = {spec.api: [p.name for p in spec.outputs] for spec in known.specs}
+        pages = known.pages({entry.call.api for entry in some})
+        outputs = {spec.api: [p.name for p in spec.outputs] for spec in pages}
         return list(zip(some, read_dumps(some, self.calls, outputs), strict=True))
 
     @property

@@ -229,6 +229,15 @@ def check_arrays(case: CaseView, found: Any, args: dict[str, Any]) -> None:
         if role != "storage"
         for name in tensors
     }
+    args = {
+        **args,
+        **{
+            f"{name}[{i}]": tensor
+            for name, value in args.items()
+            if isinstance(value, list) and any(isinstance(each, dict) for each in value)
+            for i, tensor in enumerate(value)
+        },
+    }
     moved = {
         f"storage.{name}"
         for name in case.inputs

@@ -78,7 +78,7 @@ def plan_for(op: str, folder: Path | None = None, specs: Sequence[Spec] = ()) ->
     path = (folder or cases_folder()) / f"{op}.yaml"
     if path.exists():
         return load_plan(path, f"cases/{path.name}", specs)
-    if op not in {spec.op for spec in specs or catalog().specs}:
+    if op not in ({spec.op for spec in specs} or catalog().operators):
         raise FileError.of(f"cases/{path.name}", op, "has no plan, and no spec to make one from")
     document = Document(f"the default plan of {op}", {"op": op, "extends": "default"}, {}, [])
     plan = _of_document(document, specs)
@@ -89,7 +89,8 @@ def plan_for(op: str, folder: Path | None = None, specs: Sequence[Spec] = ()) ->
 def _of_document(document: Document, specs: Sequence[Spec]) -> Plan:
     if isinstance(document.data, dict) and document.data.get("extends") == "default":
         op = document.data.get("op")
-        _extend(document, [s for s in specs or catalog().specs if op in (s.op, s.api)])
+        known = specs or catalog().of(catalog().operators.get(str(op), str(op)))
+        _extend(document, [spec for spec in known if op in (spec.op, spec.api)])
     form = PLAN.whole(document)
     for key in ("axes", "tiers"):
         if key not in document.data:
