@@ -67,9 +67,13 @@ def _refuse(case: CaseView) -> str:
 
 
 def describe(case: CaseView, spec: Spec) -> dict[str, object]:
-    """One case of the case file."""
+    """One case of the case file. Its ``outputs`` are the null pointers that no mask tells: of an
+    output that a file does not name, an importer takes what the page says.
+    """
     args = case.call["args"]
-    return {
+    null = [p.name for p in spec.outputs if p.mask is None and args[p.name] is None]
+    outputs = {"outputs": [_input(name, "tensor", None) for name in null]} if null else {}
+    return outputs | {
         "id": case.row + 1,
         "case_name": case.id,
         "name": spec.op,

@@ -215,7 +215,7 @@ def _check_outputs(row: Row, tensors: list[str], outputs: list[str]) -> None:
     """``output_tensor_indexes`` must mean what the page calls outputs."""
     indexes = values.items(row, "output_tensor_indexes")
     places = [i for i, name in enumerate(tensors) if name in outputs]
-    if indexes and sorted(indexes, key=str) != places:
+    if indexes and sorted(indexes, key=str) != sorted(places, key=str):
         raise Unreadable(
             f"output_tensor_indexes: {shown(indexes)}; the outputs {', '.join(outputs)} stand at"
             f" {places}"

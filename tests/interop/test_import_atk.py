@@ -370,6 +370,11 @@ def test_outputs_of_the_file_are_taken_as_they_are(tmp_path: Path) -> None:
     )
 
 
+def test_an_output_of_the_file_without_a_shape_is_a_null_pointer(tmp_path: Path) -> None:
+    found = read(tmp_path, pad(outputs=[tensor("grad_input") | {"shape": None}]))
+    assert calls(found, tmp_path)[0].args["gradInput"] is None
+
+
 def test_several_products_make_several_calls(tmp_path: Path) -> None:
     found = read(tmp_path, pad(case_name="wide"), products=("ascend910b", "ascend910"))
     assert [json.loads(line)["id"] for line in found.lines] == ["wide-ascend910b", "wide-ascend910"]
