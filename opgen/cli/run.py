@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--failed",
-    metavar="RESULTS",
+    metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
     help="Only cases that failed, crashed or are missing in this results file.",
 )
