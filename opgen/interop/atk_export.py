@@ -73,7 +73,12 @@ def describe(case: CaseView, spec: Spec) -> dict[str, object]:
     args = case.call["args"]
     null = [p.name for p in spec.outputs if p.mask is None and args[p.name] is None]
     outputs = {"outputs": [_input(name, "tensor", None) for name in null]} if null else {}
-    return outputs | {
+    inputs = [
+        _input(name, spec.kinds[name], args[name])
+        for name in args
+        if spec.parameters[name].kind != "output"
+    ]
+    return {
         "id": case.row + 1,
         "case_name": case.id,
         "name": spec.op,
@@ -81,11 +86,8 @@ def describe(case: CaseView, spec: Spec) -> dict[str, object]:
         "api_type": f"{OURS}frozen",
         "aclnn_api_type": f"{OURS}frozen_aclnn",
         "standard": {"acc": "default", "perf": "not_key"},
-        "inputs": [
-            _input(name, spec.kinds[name], args[name])
-            for name in args
-            if spec.parameters[name].kind != "output"
-        ],
+        "inputs": inputs,
+        **outputs,
     }
 
 
