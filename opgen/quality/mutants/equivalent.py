@@ -113,18 +113,7 @@ def broken_besides(spec: Spec, checker: WrongChecker) -> str:
     return ""
 
 
-def _same(one: str, other: str) -> set[str]:
-    """The comparisons that two facts of a call are the same."""
-    return set() if one == other else {f"{one} == {other}", f"{other} == {one}"}
-
-
-def _implies(rule: str, condition: str) -> bool:
-    """Whether a call that obeys a comparison with constants also meets a condition on the same."""
-    (left, mine), (other, admitted) = _members(rule), _members(condition)
-    return bool(mine) and left == other and mine <= admitted
-
-
-def _members(text: str) -> tuple[str, set[object]]:
+def constants(text: str) -> tuple[str, set[object]]:
     """What is compared, and the constants that it may be; none where it is compared otherwise."""
     node = ast.parse(text, mode="eval").body
     if not isinstance(node, ast.Compare):
@@ -135,6 +124,17 @@ def _members(text: str) -> tuple[str, set[object]]:
         return text, set()
     members = {ast.Eq: (value,), ast.In: value}.get(type(node.ops[0]), ())
     return ast.unparse(node.left), set(members)
+
+
+def _same(one: str, other: str) -> set[str]:
+    """The comparisons that two facts of a call are the same."""
+    return set() if one == other else {f"{one} == {other}", f"{other} == {one}"}
+
+
+def _implies(rule: str, condition: str) -> bool:
+    """Whether a call that obeys a comparison with constants also meets a condition on the same."""
+    (left, mine), (other, admitted) = constants(rule), constants(condition)
+    return bool(mine) and left == other and mine <= admitted
 
 
 def _within(inner: str, outer: str) -> bool:

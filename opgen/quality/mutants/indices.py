@@ -27,7 +27,9 @@ def whole(given: Computation) -> dict[str, Array]:
 
 
 def has_whole(spec: Spec) -> bool:
-    """Whether a page asks for whole numbers in some input whose dtype is no other tensor's."""
+    """Whether a page asks for whole numbers in some input whose dtype is no other tensor's, and
+    the kernel reads it, as its probes show: lengths of equal sequences choose nothing.
+    """
     shared = {
         name
         for rule in spec.rules
@@ -36,7 +38,13 @@ def has_whole(spec: Spec) -> bool:
         for name, what in guard.require.refs
         if what == "dtype"
     }
-    choosing = [tensor for tensor in spec.inputs if tensor.name not in shared]
+    read = {
+        name
+        for probe in kernel(spec.op).PROBES
+        for name, shape in probe.shapes.items()
+        if shape is not None
+    }
+    choosing = [tensor for tensor in spec.inputs if tensor.name in read - shared]
     return lists_dtype(spec, choosing, lambda dtype: dtype.whole)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from math import prod
 
 import numpy as np
@@ -11,6 +12,7 @@ from opgen.golden import Array
 from opgen.model import TensorDesc
 from opgen.numerics.views import index
 from opgen.quality.mutants.device import unwritten
+from opgen.quality.mutants.equivalent import constants
 from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant, Outputs
 from opgen.spec.spec import Spec
 
@@ -96,6 +98,37 @@ def may_lack_outputs(spec: Spec) -> bool:
     return any(((p.name, "null"),) not in demanded for p in spec.outputs)
 
 
+def has_tails(spec: Spec) -> bool:
+    """Whether some output may end in a part of a block: else a page asks of an axis of it that it
+    is a multiple of the block, whatever its dtype.
+    """
+    guards = [guard for rule in spec.rules if rule.forbids for guard in rule.guards]
+    conditions: dict[str, set[str]] = {}
+    for guard in guards:
+        asked = re.fullmatch(r"(\w+)\.shape\[-?\d+\] % (\d+) == 0", guard.require.text)
+        if asked and int(asked[2]) % BLOCK == 0:
+            conditions.setdefault(asked[1], set()).add(guard.when.text if guard.when else "")
+    same = {guard.require.text for guard in guards if guard.when is None}
+    whole = {
+        name for name, asked in conditions.items() if "" in asked or _any_dtype(spec, name, asked)
+    }
+    return any(
+        p.name not in whole and same.isdisjoint(f"{p.name}.shape == {name}.shape" for name in whole)
+        for p in spec.outputs
+    )
+
+
+def _any_dtype(spec: Spec, name: str, conditions: Iterable[str]) -> bool:
+    """Whether some of these conditions holds for each dtype that a page lists for a tensor."""
+    listed = [guard.require.text for guard in spec.memberships.get((name, "dtype"), ())]
+    of = f"{name}.dtype"
+    admitted, met = (
+        {dtype for what, dtypes in map(constants, texts) if what == of for dtype in dtypes}
+        for texts in (listed, conditions)
+    )
+    return bool(listed) and admitted <= met
+
+
 MUTANTS = (
     Mutant("strides_ignored", "a view is read as if it were contiguous", read=contiguous),
     Mutant("offset_ignored", "a view is read from the start of its storage", read=without_offset),
@@ -119,6 +152,7 @@ MUTANTS = (
     Mutant(
         "tail_unwritten",
         "elements after the last whole block of 16 stay zero",
+        where=has_tails,
         output=zero_from(lambda size: size // BLOCK * BLOCK),
     ),
     Mutant(
