@@ -56,6 +56,7 @@ from opgen.quality.mutants.reflection import mirrored
 from opgen.quality.mutation_score import score
 from opgen.report import mutants as report
 from opgen.spec.catalog import catalog
+from opgen.spec.spec import Spec
 from opgen.suite.selection import Request
 from opgen.suite.suite import plan_suite
 from tests.support.suites import page, suite
@@ -369,17 +370,18 @@ def test_mutants_apply_where_there_is_something_to_do_wrong(kept: MutationScore)
     }.items():
         assert {op for op in mine if name in mine[op]} == ops
     applied = {name for found in mine.values() for name in found}
+    masked = {"scaled_masked_softmax_backward", "dropout_backward", "dropout_v3_grad"}
     elsewhere = {
-        "approximation_swapped": "gelu_backward_v2",
-        "masked_elements_kept": "scaled_masked_softmax_backward",
-        "scale_ignored": "scaled_masked_softmax_backward",
-        "eps_ignored": "batch_norm_backward",
-        "saved_statistics_always": "batch_norm_backward",
-        "running_statistics_always": "batch_norm_backward",
+        "approximation_swapped": {"gelu_backward_v2", "ge_glu_backward"},
+        "masked_elements_kept": masked,
+        "scale_ignored": masked,
+        "eps_ignored": {"batch_norm_backward"},
+        "saved_statistics_always": {"batch_norm_backward"},
+        "running_statistics_always": {"batch_norm_backward"},
     }
-    for name, op in elsewhere.items():
+    for name, ops in elsewhere.items():
         mutant = find(name)
-        assert {spec.op for spec in catalog().specs if mutant.applies(spec)} == {op}
+        assert {spec.op for spec in catalog().specs if mutant.applies(spec)} == ops
     assert applied | elsewhere.keys() == set(names()) - {
         mutant.name for mutant in (*indices.MUTANTS, *interpolation.MUTANTS)
     }
@@ -410,6 +412,45 @@ def test_a_mutant_of_geometry_does_not_apply_where_indices_say_what_windows_did(
     applied = {mutant.name for mutant in KERNELS if mutant.applies(spec)}
     assert not applied & {"stride_ignored", "dilation_swapped", "padding_ignored", "kernel_swapped"}
     assert applied >= {"index_off_by_one", "duplicates_overwritten", "last_row_dropped"}
+
+
+def without_rules(spec: Spec, *names: str) -> Spec:
+    return replace(spec, rules=tuple(rule for rule in spec.rules if rule.id not in names))
+
+
+def test_no_tail_is_lost_where_a_page_asks_for_whole_blocks() -> None:
+    """Of each dtype, and of the output itself."""
+    spec = page("swi_glu_grad")
+    without = {one.op for one in catalog().specs if not find("tail_unwritten").applies(one)}
+    assert without == {"swi_glu_grad"}
+    for rule in ("aligned_float", "aligned_half", "out_shape"):
+        assert find("tail_unwritten").applies(without_rules(spec, rule))
+
+
+def test_no_index_is_wrong_where_whole_numbers_choose_nothing() -> None:
+    """The lengths of sequences that are all equal."""
+    wrong = find("index_off_by_one")
+    assert not wrong.applies(page("lstm_backward"))
+    assert all(wrong.applies(page(name)) for name in ("grouped_bias_add_grad", "nll_loss_backward"))
+
+
+@pytest.mark.parametrize(
+    ("op", "mask"),
+    [("scaled_masked_softmax_backward", 0), ("dropout_backward", 255), ("dropout_v3_grad", 255)],
+)
+def test_masked_elements_are_kept_whatever_a_set_bit_says(op: str, mask: int) -> None:
+    """In a softmax it leaves an element out, in a dropout it keeps one."""
+    work = next(
+        work
+        for work in batches(op)
+        if work.args.get("scale") not in (0.0, 1.0) and np.any(work.storage["mask"] != mask)
+    )
+    none_left_out = replace(
+        work,
+        storage={**work.storage, "mask": np.full_like(work.storage["mask"], mask)},
+    )
+    wanted, wrong = answer(none_left_out, NOTHING), answer(work, find("masked_elements_kept"))
+    assert all(wanted[name].tobytes() == wrong[name].tobytes() for name in wanted)
 
 
 def test_steps_of_the_device() -> None:

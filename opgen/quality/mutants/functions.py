@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from opgen.golden import kernel
-from opgen.quality.mutants.mutant import Computation, Mutant, Outputs, on_names, on_tensors
+from opgen.numerics.formats import DTYPES
+from opgen.quality.mutants.mutant import Computation, Mutant, Outputs, on_names
 from opgen.spec.spec import Spec
 
 
@@ -51,6 +52,14 @@ def from_either_end(spec: Spec) -> bool:
     return all(rule.id != "dim.min" and not rule.id.endswith("_half") for rule in spec.rules)
 
 
+def unmasked(given: Computation) -> Outputs:
+    """A mask that leaves nothing out: of no bits, or of all, whichever makes fewer zeros."""
+    mask = given["mask"]
+    most = DTYPES[given.of.batch.tensors["mask"].dtype].limits[1]
+    of_each = [given.run({"mask": np.full_like(mask, bits)}) for bits in (0, most)]
+    return max(of_each, key=lambda outputs: sum(map(np.count_nonzero, outputs.values())))
+
+
 MUTANTS = (
     Mutant(
         "approximation_swapped",
@@ -75,7 +84,7 @@ MUTANTS = (
         "masked_elements_kept",
         "the gradient of a masked element is not 0",
         ("mask", "scale"),
-        kernel=on_tensors(mask=np.zeros_like),
+        kernel=unmasked,
     ),
     Mutant(
         "scale_ignored",
