@@ -108,21 +108,22 @@ def test_the_suite_of_a_page_alone_covers_it(tier: str) -> None:
 
 SHAPES_BY_PLAN = {
     "embedding_dense_backward",
+    "ge_glu_backward",
+    "prelu_backward",
     "rms_norm_grad",
     "scaled_masked_softmax_backward",
+    "swi_glu_grad",
     "unfold_grad",
 }
 """Operators whose shapes no plan reads off the rules: tensors of any ranks with as many elements,
-a suffix of another tensor's shape, extents that fit or are 1, a number of blocks.
+a suffix of another tensor's shape, extents that fit or are 1, a number of blocks, an axis of half
+the extent, one element or one for each channel.
 """
 
 
 @pytest.mark.parametrize(
     "op",
-    sorted(
-        set(catalog().operators)
-        - {"convolution_backward", "group_norm_backward", "layer_norm_backward"}
-    ),
+    sorted(set(catalog().operators) - {"convolution_backward", "layer_norm_backward"}),
 )
 def test_pages_that_are_known_need_no_plan(op: str) -> None:
     pages = catalog().of(catalog().operators[op])
@@ -140,6 +141,50 @@ def test_pages_that_are_known_need_no_plan(op: str) -> None:
         product for spec in pages for product in spec.judges if product in spec.products
     }
     assert not any(report.dropped or report.untried for report in suite.reports.values())
+
+
+ROW = """
+api: aclnnUnpackBackward
+page: none
+products: [ascend910b]
+parameters:
+  gradOutput: {kind: tensor, dtype: [FLOAT], format: [ND], rank: [1, 2, 3]}
+  bits: {kind: tensor, dtype: [UINT8], format: [ND], rank: RANKS}
+  gradInput: {kind: output, dtype: [FLOAT], format: [ND], rank: [1, 2, 3]}
+rules:
+  packed: {require: bits.numel == (gradOutput.numel + 7) // 8}
+  grad_input: {require: gradInput.shape == gradOutput.shape}
+returns:
+  161001: [gradOutput.null, bits.null, gradInput.null]
+  161002: [bits.rank, packed]
+  unstated: [grad_input]
+  assumed: [product, gradOutput.dtype, gradOutput.format, gradOutput.rank, bits.dtype, bits.format,
+            gradInput.dtype, gradInput.format, gradInput.rank]
+"""
+
+
+@pytest.mark.parametrize(
+    ("ranks", "shape"),
+    [("[0, 1, 2]", "((gradOutput.numel + 7) // 8,)"), ("[2, 3]", "gradOutput.shape")],
+)
+def test_a_tensor_of_a_number_of_elements_has_one_axis_where_it_may(ranks: str, shape: str) -> None:
+    assert default_plan([specfile.loads(ROW.replace("RANKS", ranks))])["let"] == {
+        "bits.shape": shape
+    }
+
+
+def test_a_rank_that_the_shape_waits_for_is_the_first_that_the_page_lists() -> None:
+    (page,) = catalog().of(catalog().operators["ada_layer_norm_backward"])
+    suite = plan_suite([(page, plan_for("ada_layer_norm_backward", Path("nowhere")))], "smoke")
+    covering = [
+        case.call.args
+        for case in suite.cases
+        if case.kind == "valid" and case.intent.startswith("covers every")
+    ]
+    assert covering
+    for args in covering:
+        *batch, _, features = args["input"].shape
+        assert args["scale"].shape == args["shift"].shape == (*batch, features)
 
 
 EXTENDED = """

@@ -220,16 +220,15 @@ class _Axes:
             legal = self.legal([(letter, "")], usual.extents(i, len(letters)))
             self.add([letter], legal, "few, one, more than a block holds", {"smoke": legal[::2]})
         plain = [t for t in free if not t.shapes and not self.bound((t.name, "shape"))]
+        ranks = {t.name: self.members((t.name, "rank")) or range(9) for t in plain}
+        rows = {t.name: usual.row(self.pages, t) for t in plain if 1 in ranks[t.name]}
+        self.let |= {f"{name}.shape": row for name, row in rows.items() if row}
+        plain = [t for t in plain if not rows.get(t.name)]
         for i, tensor in enumerate(plain):
             if i:
                 self.let[f"{tensor.name}.shape"] = f"{plain[0].name}.shape"
                 continue
-            ranks = self.members((tensor.name, "rank")) or range(9)
-            fit = [
-                f"({', '.join(map(str, s))}{',' * (len(s) == 1)})"
-                for s in usual.SHAPES
-                if len(s) in ranks
-            ]
+            fit = [str(shape) for shape in usual.SHAPES if len(shape) in ranks[tensor.name]]
             self.add(
                 [f"{tensor.name}.shape"],
                 fit[: usual.MOST_SHAPES],

@@ -86,7 +86,7 @@ def _of_tensor(builder: Source, parameter: Parameter, what: Asked) -> Iterator[V
         yield lettered(builder, parameter)
     elif what == "rank" and parameter.shapes and not builder.given((name, "shape")):
         yield Value(np.asarray(next(iter(parameter.shapes))))
-    elif what == "rank":
+    elif what == "rank" and _shaped(builder, name):
         yield Value(np.broadcast_to(builder.get((name, "shape")).data[0], builder.rows))
     elif what == "strided":
         yield Value(np.asarray(builder.get((name, "view")).data) != 0)
@@ -107,6 +107,16 @@ def _of_tensor(builder: Source, parameter: Parameter, what: Asked) -> Iterator[V
                 ),
                 rank > 0,
             )
+
+
+def _shaped(builder: Source, name: str) -> bool:
+    """Whether a shape says the rank: not where all that the page says of the shape asks for the
+    rank first.
+    """
+    whole, rank = (name, "shape"), (name, "rank")
+    equalities = builder.spec.equalities.get(whole, ())
+    freely = any(e.when is None or rank not in e.when.refs for e in equalities)
+    return freely or not equalities or builder.given(whole)
 
 
 def lettered(builder: Source, parameter: Parameter) -> Value:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from opgen.calls.kinds import KINDS
-from opgen.spec.spec import Parameter
+from opgen.spec.spec import Parameter, Spec
 
 BATCH, CHANNELS, LAST = [2, 1, 3], [3, 1, 17], [6, 1, 17, 33]
 """Extents of the first letter of a shape, the second, and the last: few, one, and more than blocks
@@ -50,6 +51,15 @@ def extents(i: int, letters: int) -> list[int]:
     if letters > 2 and i == letters - 1:
         return LAST
     return (BATCH, CHANNELS, *BETWEEN)[i if i < 2 else 2 + i % len(BETWEEN)]
+
+
+def row(pages: Sequence[Spec], tensor: Parameter) -> str:
+    """The shape of one axis of as many elements as an equality of some page asks for, if one does:
+    a term of a plan.
+    """
+    said = (guard for spec in pages for guard in spec.equalities.get((tensor.name, "numel"), ()))
+    terms = (guard.require.right[0].text for guard in said if guard.when is None)
+    return next((f"({term},)" for term in terms), "")
 
 
 def numbers(parameter: Parameter) -> list[Any]:
