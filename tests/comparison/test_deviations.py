@@ -660,8 +660,10 @@ def test_every_erratum_behind_a_known_deviation_is_a_cause(bundle, tmp_path):
     entry = "input_untouched: {where: "
     assert entry in shipped
     changed = shipped.replace(entry, f"{entry[: -len('where: ')]}note: 'so: (said)', where: ")
+    condition = "when: no_elements, outputs"
+    assert changed.count(condition) == 2
     own = erratafile.loads(
-        changed.replace("when: nothing, outputs", "when: groups > 1, outputs"),
+        changed.replace(condition, "when: groups > 1, outputs"),
         catalog(),
         "own.yaml",
     )
