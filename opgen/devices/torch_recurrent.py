@@ -22,7 +22,7 @@ def lstm(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]) -> Ten
     for layer in reversed(range(args["numLayers"])):
         first = layer * ways
         below = [of[f"h[{first - ways + way}]"] for way in range(ways)] if layer else [x]
-        dx = torch.zeros(())
+        dx = dy.new_zeros(())
         for way, part in reversed([*enumerate(dy.chunk(ways, dim=2))]):
             k, turn = first + way, [0] * way
             gates, state = _unrolled(of, k, part.flip(turn), turn)

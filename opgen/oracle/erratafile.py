@@ -37,7 +37,7 @@ from opgen.oracle.errata_form import (
     StageForm,
     ToleranceForm,
 )
-from opgen.spec.catalog import Catalog, catalog
+from opgen.spec.catalog import API, Catalog, catalog
 from opgen.spec.form_values import Words
 from opgen.spec.language.parse import compiled, condition, relation
 from opgen.spec.language.parse import term as parsed
@@ -85,28 +85,34 @@ def load_folder(folder: Path, pages: Catalog, shown_as: str = "") -> dict[str, E
 
 
 class _Shipped(Mapping[str, Errata]):
-    """The errata of a folder by api, each file read when it is first asked for."""
+    """The errata of a folder by api, each file read when first asked for: one for an operator."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        names = {path.stem for path in folder.glob("*.yaml")}
-        self.names = {api: op for op, api in catalog().operators.items() if op in names}
+        self.files: dict[str, Path] = {}
         self.known: dict[str, Errata] = {}
+        for path in sorted(folder.glob("*.yaml")):
+            said = API.search(path.read_text(encoding="utf-8", errors="replace"))
+            api = said[1] if said else self.read(path).api
+            if self.files.setdefault(api, path) != path:
+                text = f"{self.files[api].name} has its errata already"
+                raise FileError.of(f"specs/errata/{path.name}", api, text)
+
+    def read(self, path: Path) -> Errata:
+        return load(path, catalog(), f"specs/errata/{path.name}")
 
     def __getitem__(self, api: str) -> Errata:
         if api not in self.known:
-            name = f"{self.names[api]}.yaml"
-            self.known[api] = load(self.folder / name, catalog(), f"specs/errata/{name}")
+            self.known[api] = self.read(self.files[api])
         return self.known[api]
 
     def __contains__(self, api: object) -> bool:
-        return api in self.names
+        return api in self.files
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
+        return iter(self.files)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.files)
 
 
 @cache

@@ -16,7 +16,8 @@ from opgen.model import UNDATED, FileError, Problem, collecting
 from opgen.spec import specfile
 from opgen.spec.spec import Spec
 
-_API = re.compile(r"^api: *(\w+) *$", re.MULTILINE)
+API = re.compile(r"^api: *(\w+) *$", re.MULTILINE)
+"""Where a file says which operator it is about: found without reading the rest."""
 _EDITION = re.compile(r"""^edition: *["']?([^"'\n#]*?)["']? *$""", re.MULTILINE)
 
 
@@ -228,7 +229,7 @@ def _head(paths: Sequence[Path]) -> Head:
     that are read whole.
     """
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in paths]
-    apis = [_API.search(text) for text in texts]
+    apis = [API.search(text) for text in texts]
     editions = [_EDITION.search(text) for text in texts]
     if apis[0] is None:
         specs = _read(paths)
