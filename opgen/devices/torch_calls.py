@@ -32,6 +32,10 @@ OTHERWISE = {
     "training": "train",
 }
 """What torch calls a parameter that the vendor names otherwise."""
+UNLIKE = {"native_dropout_backward"}
+"""Torch operators that only bear the name of a vendor's: its mask has a bool, not a bit, for each
+element.
+"""
 DTYPES = {getattr(torch, name): word for word, name in NATIVE.items()}
 """Of torch -> of the vendor."""
 USUAL = {3: "NCL", 4: "NCHW", 5: "NCDHW"}
@@ -72,7 +76,7 @@ def torch_names(op: str) -> Iterator[str]:
     """
     op = re.sub(r"_v\d+$", "", op)
     names = (f"{head}{op}{tail}" for head in ("", "_", "native_") for tail in ("", "_data"))
-    return (name for name in names if hasattr(torch.ops.aten, name))
+    return (name for name in names if hasattr(torch.ops.aten, name) and name not in UNLIKE)
 
 
 def captured(

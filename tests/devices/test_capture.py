@@ -194,6 +194,13 @@ def test_a_program_that_ends_in_any_way_keeps_its_calls(
     assert again.exit_code == 2 and "exists already; --force replaces it" in again.stderr
 
 
+def test_a_mask_of_bools_is_no_call_of_a_mask_of_bits(tmp_path: Path) -> None:
+    with capture(tmp_path / "calls.jsonl", force=True) as seen, torch.no_grad():
+        torch.ops.aten.native_dropout_backward(torch.ones(8), torch.ones(8, dtype=torch.bool), 2.0)
+        torch.ops.aten.tanh_backward(torch.ones(2), torch.ones(2))
+    assert [json.loads(line)["op"] for line in seen.lines] == ["aclnnTanhBackward"]
+
+
 def test_what_no_call_says_is_counted_with_its_reason(tmp_path: Path) -> None:
     with pytest.raises(opgen.FileError, match="ascend910c: no such product"):
         opgen.capture(tmp_path / "calls.jsonl", "ascend910c")
