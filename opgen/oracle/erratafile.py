@@ -84,7 +84,7 @@ def load_folder(folder: Path, pages: Catalog, shown_as: str = "") -> dict[str, E
     return known
 
 
-class _Shipped(Mapping[str, Errata]):
+class ShippedErrata(Mapping[str, Errata]):
     """The errata of a folder by api, each file read when first asked for: one for an operator."""
 
     def __init__(self, folder: Path) -> None:
@@ -118,7 +118,7 @@ class _Shipped(Mapping[str, Errata]):
 @cache
 def errata() -> Mapping[str, Errata]:
     """The errata that opgen ships, by api."""
-    return _Shipped(specs_folder() / "errata")
+    return ShippedErrata(specs_folder() / "errata")
 
 
 def errata_of(library: str | Path = "") -> Mapping[str, Errata]:

@@ -436,17 +436,12 @@ def test_bad_fragments_are_refused(old: str, new: str, message: str) -> None:
     assert said.startswith("bad.yaml:")
 
 
-def test_shipped_errata_have_one_file_per_operator_whatever_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "errata"
-    folder.mkdir()
-    monkeypatch.setattr(erratafile, "specs_folder", lambda: tmp_path)
-    (folder / "b.yaml").write_text(TEXT, encoding="utf-8")
-    assert {api: own.api for api, own in erratafile.errata.__wrapped__().items()} == {PAD: PAD}
-    (folder / "a.yaml").write_text(TEXT, encoding="utf-8")
+def test_shipped_errata_have_one_file_per_operator_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text(TEXT, encoding="utf-8")
+    assert {api: own.api for api, own in erratafile.ShippedErrata(tmp_path).items()} == {PAD: PAD}
+    (tmp_path / "a.yaml").write_text(TEXT, encoding="utf-8")
     with pytest.raises(FileError, match=f"b.yaml: {PAD}: a.yaml has its errata already"):
-        erratafile.errata.__wrapped__()
+        erratafile.ShippedErrata(tmp_path)
 
 
 def test_a_folder_says_the_problems_of_all_its_files_and_has_one_file_per_operator(
