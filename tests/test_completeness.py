@@ -34,6 +34,8 @@ COVERED_BY = {
         " suite.covering.tuples"
     ),
     "test_aclnn.py": "devices.messages devices.process devices.worker",
+    "test_command.py": "devices.runner_process",
+    "test_runner_cpp.py": "devices.numeric_calls",
     "test_statuses.py": "comparison.first_phase",
     "test_results.py": ("bundle.results.answers bundle.results.checks bundle.results.writer"),
     "test_resume.py": "bundle.write.journal bundle.write.resuming",
@@ -64,6 +66,7 @@ COVERED_BY = {
     "test_drafting.py": (
         "spec.drafting.breaches spec.drafting.cells spec.drafting.dtype_lists spec.drafting.pending"
         " spec.drafting.joined spec.drafting.said spec.drafting.statements spec.drafting.values"
+        " spec.drafting.ranks"
     ),
     "test_language.py": (
         "spec.language.compiler spec.language.constants spec.language.parse spec.language.term"
