@@ -173,6 +173,18 @@ def draft(path: Path) -> None:
     )
 
 
+def learnt(path: Path) -> None:
+    """A folder with the errata of one operator."""
+    path.mkdir()
+    shutil.copy(ROOT / "specs" / "errata" / "group_norm_backward.yaml", path)
+
+
+def device(path: Path) -> None:
+    """The class of the manual, for the operators that it lacks."""
+    manual = (ROOT / "opgen" / "devices" / "BACKENDS.md").read_text(encoding="utf-8")
+    path.write_text(manual.split("```python\n")[1].split("```")[0], encoding="utf-8")
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "suite.h5": lambda path: opgen(
         "generate", "avg_pool2d_backward", "group_norm_backward", "-o", str(path), "--quiet"
@@ -198,6 +210,9 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "page.md": lambda path: path.write_text(page_text(), encoding="utf-8"),
     "draft.yaml": draft,
     "train.py": training,
+    "learnt-1": learnt,
+    "learnt-2": learnt,
+    "mine.py:Device": lambda path: device(path.with_name("mine.py")),
     "my_pool.yaml": faulty_spec,
 }
 
@@ -214,6 +229,7 @@ def need(path: Path) -> None:
 def lay_out(shelf: Path, name: str, folder: Path) -> None:
     """A copy of a file of the shelf."""
     need(shelf / name)
+    name = name.split(":", maxsplit=1)[0]
     copy = shutil.copytree if (shelf / name).is_dir() else shutil.copy
     copy(shelf / name, folder / name)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "opgen run suite.h5 --backend torch -o results.h5",
         "opgen run suite.h5 --backend torch --resume -o results.h5",
-        "opgen run suite.h5 --backend ./mine.py:Device -o results.h5",
+        "opgen run suite.h5 --backend mine.py:Device -o results.h5",
     )
 )
 @file_argument("bundle", "BUNDLE")

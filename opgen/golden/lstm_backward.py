@@ -209,5 +209,5 @@ def saved(tensors: Tensors, names: Names) -> dict[str, Array]:
 FORWARD = Differentiable(
     forward,
     {"dxOut": "input", "dhPrevOut": "hx[0]", "dcPrevOut": "hx[1]"}
-    | {f"dparamsOut[{i}]": f"params[{i}]" for i in range(16)},
+    | {f"dparamsOut[{i}]": f"params[{i}]" for i in range(8)},  # those that probes have
 )

@@ -5,6 +5,7 @@ which the numbers of a call stand as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from opgen.minimization.program_text import Arguments
 from opgen.model import AclScalar
@@ -68,6 +69,49 @@ def _text(line: str) -> Callable[[Arguments], str]:
     )
 
 
+def _gelu_gate(args: Arguments) -> str:
+    way = "tanh" if args["approximate"] else "none"
+    return (
+        f"a, b = self.float().chunk(2, {args['dim']})\n"
+        "dy = gradOutput.float()\n"
+        f"gated = {_ATEN}.gelu_backward(dy * a, b, approximate='{way}')\n"
+        f"gradInput = torch.cat((dy * gelu.float(), gated), {args['dim']})"
+    )
+
+
+def _swish_gate(args: Arguments) -> str:
+    return (
+        f"a, b = x.float().chunk(2, {args['dim']})\n"
+        "dy = yGrad.float()\n"
+        f"halves = {_ATEN}.silu_backward(dy * b, a), dy * torch.nn.functional.silu(a)\n"
+        f"out = torch.cat(halves, {args['dim']})"
+    )
+
+
+def _prelu(args: Arguments) -> str:
+    return (
+        "axes = [weight.numel() if axis == 1 else 1 for axis in range(self.dim())]\n"
+        "dy, slopes = gradOutput.float().expand(self.shape), weight.float().reshape(axes)\n"
+        f"gradInput, terms = {_ATEN}._prelu_kernel_backward(dy, self.float(), slopes)\n"
+        "gradWeight = terms.sum_to_size(axes).reshape(weight.shape)"
+    )
+
+
+def _dropout(args: Arguments, gradient: str, output: str) -> str:
+    if args["scale"] == 1 and gradient == "gradOutput":
+        return f"{output} = {gradient}.float()"
+    return (
+        "bits = (mask.reshape(-1, 1).to(torch.uint8) >> torch.arange(8, dtype=torch.uint8)) & 1\n"
+        f"kept = bits.reshape(-1)[: {gradient}.numel()].reshape({gradient}.shape)\n"
+        f"{output} = {gradient}.float() * kept * {args['scale']!r}"
+    )
+
+
 FUNCTIONS: Mapping[str, Callable[[Arguments], str]] = {
-    f"aclnn{name}": _text(line) for name, line in _LINES.items()
+    **{f"aclnn{name}": _text(line) for name, line in _LINES.items()},
+    "aclnnDropoutBackward": partial(_dropout, gradient="gradOutput", output="out"),
+    "aclnnDropoutV3Grad": partial(_dropout, gradient="gradY", output="gradX"),
+    "aclnnGeGluBackward": _gelu_gate,
+    "aclnnPreluBackward": _prelu,
+    "aclnnSwiGluGrad": _swish_gate,
 }
