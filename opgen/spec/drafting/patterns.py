@@ -39,8 +39,8 @@ LISTED = re.compile(r"[A-Za-z]\w*,[A-Za-z]", re.ASCII)
 def pieces(text: str) -> list[str]:
     """The parts of a sentence.
 
-    >>> pieces("dtype为FLOAT16,FLOAT,size为2,x大于0")
-    ['dtype为FLOAT16,FLOAT', 'size为2', 'x大于0']
+    >>> pieces("dtype为FLOAT16,FLOAT,取值为2,x大于0")
+    ['dtype为FLOAT16,FLOAT', '取值为2', 'x大于0']
     """
     listed = {comma.end() - 2 for comma in LISTED.finditer(text)}
     commas = [comma for comma in APART.finditer(text) if comma.start() not in listed]
