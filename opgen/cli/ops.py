@@ -64,6 +64,8 @@ def command(
         page = spec.page.file if spec.page else "no page"
         names = "  ".join((spec.api, page, *([spec.edition] if spec.edition else [])))
         parts.append(Paragraph(names, spec.op, len(spec.op) + 2))
+        if spec.status_only:
+            parts.append(Paragraph(spec.status_only, "  status only", 16))
         parts += [
             Paragraph(dtypes, f"  {product}", 16)
             for product in dict.fromkeys([*spec.products, *spec.judges])
@@ -95,6 +97,7 @@ def _plain(spec: Spec, listed: dict[str, dict[str, tuple[str, ...]]]) -> dict[st
         "spec": spec.file,
         "page": spec.page and spec.page.file,
         "edition": spec.edition or None,
+        "status_only": spec.status_only or None,
         "products": list(spec.products),
         "judges": list(spec.judges),
         "parameters": {name: parameter.kind for name, parameter in spec.parameters.items()},
@@ -126,12 +129,13 @@ def _markdown(specs: Sequence[Spec]) -> Iterator[str]:
     for spec in specs:
         said = Counter(map(_said, spec.rules))
         cases = [len(plan_suite([(spec, plan_for(spec.op))], tier).cases) for tier in TIERS]
+        torch = "status only" if spec.status_only else "yes" if spec.api in CALLS else "no"
         known = "yes" if spec.api in errata() else "no"
         yield (
             f"| `{spec.api}` | {f'`{spec.page.file}`' if spec.page else 'none'} |"
             f" {', '.join(sorted({*spec.products} & {*spec.judges}))} | {len(spec.rules)} |"
             f" {' | '.join(str(said[what]) for what in PAGE_SAYS)} |"
-            f" {' | '.join(map(str, cases))} | {'yes' if spec.api in CALLS else 'no'} | {known} |"
+            f" {' | '.join(map(str, cases))} | {torch} | {known} |"
         )
 
 

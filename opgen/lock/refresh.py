@@ -140,7 +140,7 @@ def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
         "plan": plan.digest[:DIGEST],
         "tier": tier,
         "errata": errata_digest(spec),
-        "kernel": str(Parts.of(spec.op).version),
+        "kernel": "none" if spec.status_only else str(Parts.of(spec.op).version),
         "data": joint_digest(versions((), RECIPES).items()),
         "seed": str(seed),
     }

@@ -148,7 +148,8 @@ class Spec:
     ``products`` are those the page lists, on the lines that ``listed`` says, ``judges`` those whose
     calls are judged by this page. ``clauses``: the numbered clauses of the page's return codes
     (``161002.7``) and their lines. ``remarks``: what is wrong with a line that constrains nothing.
-    ``edition`` is that of the page; empty where it has none.
+    ``edition`` is that of the page; empty where it has none. ``status_only``: why nobody can say
+    what the outputs should hold, so that cases have no data and the operator has no kernel.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Spec:
     remarks: Mapping[int, str] = field(default_factory=dict)
     digest: str = ""
     edition: str = ""
+    status_only: str = ""
 
     @cached_property
     def kinds(self) -> dict[str, str]:

@@ -136,6 +136,7 @@ class SpecForm:
     )
     returns: Places = key(_places(*WITHOUT_CODE), {}, required=True)
     likely: Places = key(_places(), {})
+    status_only: str = key(SENTENCE, "")
     remarks: dict[int, str] = key(
         table(whole("a line of the page", 1), SENTENCE, "a mapping of line to remark"), {}
     )

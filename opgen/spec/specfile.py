@@ -86,6 +86,7 @@ def _spec(document: Document, name: str, digests: bool = True) -> Spec:
         listed=form.products if isinstance(form.products, dict) else {},
         digest=document.digest,
         edition=form.edition,
+        status_only=form.status_only,
     )
 
 

@@ -82,7 +82,8 @@ def _conditions(
     judged: Judgement, answers: LibraryAnswers | None, limit: CaseLimit
 ) -> Iterator[tuple[np.ndarray, str]]:
     """What a call with data must be, (calls,) bool, and what is said of those that are not."""
-    table = judged.table
+    table, why = judged.table, judged.spec.status_only
+    yield np.full(len(table), not why), f"only statuses are checked: {why}"
     yield sized(table, judged.wanted), "an extent is negative"
     yield computable(judged, answers), "the rules that they break leave no gradient to expect"
     yield (

@@ -270,10 +270,15 @@ def shard_of(text: str) -> tuple[int, int]:
 def remarks(request: Request, suite: Suite) -> list[str]:
     """What is to be known of a suite: that a plan beside given calls is not used; where calls seed
     a plan, how many of each page count, and how many more the tier needs beside them; the values
-    of a plan that stand in no call of any page; and that no case has a golden.
+    of a plan that stand in no call of any page; of which operators only statuses are checked; and
+    that no case has a golden.
     """
     golden = any(batch.wanted for batch in suite.batches)
-    nothing = [] if golden else ["no case has a golden: only statuses are judged"]
+    nothing = [
+        f"{spec.op}: only statuses are checked: {spec.status_only}"
+        for spec in suite.specs.values()
+        if spec.status_only
+    ] + ([] if golden else ["no case has a golden: only statuses are judged"])
     if request.files:
         unused = f"`plan` {request.plan}: is not used; with `calls` there is one case per call"
         return [*([] if request.plan in (Request.plan, MODELS) else [unused]), *nothing]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from opgen.generation.probes import Fingerprint, probes
 from opgen.numerics.recipes import RECIPES
-from opgen.spec.catalog import catalog
+from tests.support.suites import computed
 
 FILE = Path(__file__).with_name("probes.txt")
 COMMAND = "python -m tests.generation.probes"
@@ -20,7 +20,7 @@ COMMAND = "python -m tests.generation.probes"
 
 def every_probe() -> list[Fingerprint]:
     """Of all operators and recipes."""
-    return list(probes(sorted({spec.op for spec in catalog().specs}), list(RECIPES)))
+    return list(probes(computed(), list(RECIPES)))
 
 
 def lines(some: Iterable[Fingerprint]) -> dict[str, tuple[str, str]]:

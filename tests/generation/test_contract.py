@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from opgen.cli import main
 from opgen.generation.contract import PROMISES, broken
 from opgen.golden import Differentiable, ProbeCall, kernel
-from opgen.spec.catalog import catalog
+from tests.support.suites import computed
 
-OPERATORS = sorted(catalog().operators)
+OPERATORS = computed()
 PROBES = [ProbeCall({}, {"dy": (2, 3), "x": (2, 3)}, ("dx", "dw"))]
 
 

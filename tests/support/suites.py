@@ -94,3 +94,10 @@ def without_clause(spec: Spec, clause: str) -> Spec:
         rules=rules,
         clauses={name: line for name, line in spec.clauses.items() if name != clause},
     )
+
+
+def computed() -> list[str]:
+    """Operators that have a kernel: all but those of which only statuses are checked."""
+    return sorted(
+        spec.op for spec in {s.op: s for s in catalog().specs}.values() if not spec.status_only
+    )

@@ -173,8 +173,10 @@ class Mutant:
 
     def applies(self, spec: Spec) -> bool:
         """Whether an operator has what this mutant does wrong: its page, and of numbers, its
-        kernel, which may leave some unread.
+        kernel, which may leave some unread. One without a kernel has nothing.
         """
+        if spec.status_only:
+            return False
         known = set(spec.scope.names()) - unread(spec)
         return all(known & set(need.split("|")) for need in self.needs) and self.where(spec)
 

@@ -78,6 +78,8 @@ class _Axes:
                 self.add([f"{parameter.name}.null"], [False, True], "it may be left out")
         for tensor in self.tensors:
             self.views(tensor)
+        if pages[0].status_only:
+            return
         modes = any(spec.modes for spec in pages)
         recipes = [name for name in RECIPES if name != "zeros" and (modes or name != "overflow")]
         self.add(["recipe"], recipes, "one kind of fault each: opgen explains them", usual.FEW)
