@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from opgen.calls.call_json import ArgumentReader, CallFault, ForeignCall, make_call
-from opgen.calls.gc_pause import gc_paused
+from opgen.files.gc_pause import gc_paused
 from opgen.files.textfile import MOST
 from opgen.model import Call, FileError, Problem, size
 

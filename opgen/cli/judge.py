@@ -46,7 +46,7 @@ def command(
     not a call. With --skip-bad-lines, it names such lines and judges the others. Exit 2 if no line
     is a call.
     """
-    from opgen.calls.gc_pause import gc_paused
+    from opgen.files.gc_pause import gc_paused
     from opgen.calls.jsonl import read_calls
     from opgen.cli import BAD, DIFFERENCE
     from opgen.model import Problem

@@ -5,7 +5,6 @@ A command line wins over the environment, which wins over the file.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +44,8 @@ def defaults(
     holds for ``opgen run`` alone. ``names`` are those of all commands, ``command`` gives one.
     Raises FileError naming every key that no command has.
     """
+    import tomllib
+
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("opgen", {})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

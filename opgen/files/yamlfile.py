@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import yaml
-from yaml.composer import Composer
 
+from opgen.files.gc_pause import gc_paused
 from opgen.files.textfile import read_text
 from opgen.model import FileError, Problem
 
@@ -41,6 +41,8 @@ _PLAIN_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _LAX = re.compile(r"[\t?\x85\u2028\u2029\ufeff]|!(?!=)|[|>][-+0-9]*#")
 """Where libyaml and PyYAML may differ: a tab between tokens, ``[a?]``, what ends a line, tags,
 ``|#``. Rules have ``!=``."""
+_DEEP = 2000
+"""Levels that libyaml is trusted with; each takes some hundred bytes of the stack."""
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None}
 
 
@@ -123,6 +125,7 @@ def read(path: Path, shown: str | None = None, days: bool = False) -> Document:
     return parse(read_text(path, shown, MAX_BYTES), shown or str(path), days)
 
 
+@gc_paused()
 def parse(
     text: str, file: str = "<text>", days: bool = False, libyaml: bool = yaml.__with_libyaml__
 ) -> Document:
@@ -143,28 +146,22 @@ def parse(
     return Document(file, data, reader.lines, reader.problems)
 
 
-if yaml.__with_libyaml__:
-
-    class _Quick(Composer, yaml.CSafeLoader):
-        """libyaml's parser below PyYAML's composer, which stops at Python's own limit of nesting
-        and not in a crash.
-        """
-
-        def __init__(self, stream: str) -> None:
-            yaml.CSafeLoader.__init__(self, stream)
-            Composer.__init__(self)
-
-
 def _compose(text: str, libyaml: bool) -> yaml.Node | None:
-    """The nodes of a text, four times as fast where libyaml is there. PyYAML tells what is wrong,
-    and reads what libyaml is lax with.
+    """The nodes of a text, ten times as fast where libyaml is there. PyYAML tells what is wrong,
+    and reads what libyaml is lax with, or might nest until it crashes.
     """
-    if libyaml and not _LAX.search(text):
+    if libyaml and not _LAX.search(text) and not _is_deep(text):
         try:
-            return yaml.compose(text, Loader=_Quick)
+            return yaml.compose(text, Loader=yaml.CSafeLoader)
         except (yaml.YAMLError, ValueError):
             pass
     return yaml.compose(text, Loader=yaml.SafeLoader)
+
+
+def _is_deep(text: str) -> bool:
+    """Whether there may be many levels: each takes a bracket, or a column of a line."""
+    widest = max(map(len, text.split("\n")))
+    return text.count("[") + text.count("{") + widest > _DEEP
 
 
 class _Reader:

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+from opgen.files.gc_pause import gc_paused
 from opgen.files.resources import specs_folder
 from opgen.files.yamlfile import Document, Location, did_you_mean, parse, read
 from opgen.model import CRASH, FileError, Problem, collecting
@@ -50,6 +51,7 @@ Common: TypeAlias = tuple[str, Words, Basis, str, Term | None]
 T = TypeVar("T")
 
 
+@gc_paused()
 def load(path: Path, pages: Catalog, shown: str | None = None) -> Errata:
     """Read an errata file against the pages of its operator; raises FileError with all its
     problems.

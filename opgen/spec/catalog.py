@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from opgen.calls.vocabulary import vocabulary
+from opgen.files.gc_pause import gc_paused
 from opgen.files.resources import specs_folder
 from opgen.files.yamlfile import did_you_mean
 from opgen.model import UNDATED, FileError, Problem, collecting
@@ -36,7 +37,8 @@ class Catalog:
 
     ``specs`` are those of one edition, or of all: then the oldest edition that knows a product
     judges its calls, and each spec ``judges`` what is left to it. ``whole`` are all there are.
-    ``operators``: name of the operator as specs spell it -> the vendor's name.
+    ``operators``: name of the operator as specs spell it -> the vendor's name; ``names`` the other
+    way round.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class Catalog:
             for op, head in sorted(heads.items())
             if not edition or edition in {each or UNDATED for each in head.editions}
         }
-        self._names = {api: op for op, api in self.operators.items()}
+        self.names = {api: op for op, api in self.operators.items()}
         self._pages: dict[str, tuple[Spec, ...]] = {}
         self.kinds: Mapping[str, dict[str, str]] = _Kinds(self)
         self.by_page: Mapping[tuple[str, str], Spec] = _Pages(self)
@@ -92,7 +94,7 @@ class Catalog:
 
     def of(self, api: str) -> tuple[Spec, ...]:
         """The pages of one operator."""
-        op = self._names.get(api)
+        op = self.names.get(api)
         if op is None:
             return ()
         if op not in self._pages:
@@ -103,7 +105,7 @@ class Catalog:
 
     def every(self, api: str) -> list[Spec]:
         """The pages of one operator in every edition."""
-        return self._every(self._names[api]) if api in self._names else []
+        return self._every(self.names[api]) if api in self.names else []
 
     def _every(self, op: str) -> list[Spec]:
         return sorted(self.read(op), key=lambda spec: (spec.edition, spec.name))
@@ -112,11 +114,11 @@ class Catalog:
         """The vendor's name of an operator given by either of its names; raises FileError with a
         suggestion.
         """
-        if name in self._names:
+        if name in self.names:
             return name
         if name in self.operators:
             return self.operators[name]
-        known = [*self.operators, *self._names]
+        known = [*self.operators, *self.names]
         text = f"no such operator{did_you_mean(name, known)}; opgen ops lists them"
         raise FileError.of("`operators`", name, text)
 
@@ -134,14 +136,17 @@ class _Kinds(Mapping[str, dict[str, str]]):
 
     def __init__(self, of: Catalog) -> None:
         self.of = of
+        self.known: dict[str, dict[str, str]] = {}
 
     def __getitem__(self, api: str) -> dict[str, str]:
-        if api not in self:
-            raise KeyError(api)
-        return self.of.of(api)[0].kinds
+        if api not in self.known:
+            if api not in self:
+                raise KeyError(api)
+            self.known[api] = self.of.of(api)[0].kinds
+        return self.known[api]
 
     def __contains__(self, api: object) -> bool:
-        return api in self.of.operators.values()
+        return api in self.of.names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.of.operators.values())
@@ -237,6 +242,7 @@ def _head(paths: Sequence[Path]) -> Head:
     return Head(apis[0][1], frozenset(found[1] if found else "" for found in editions))
 
 
+@gc_paused()
 def _read(paths: Sequence[Path], digests: bool = True) -> list[Spec]:
     """The specs of some files; FileError with all problems of all of them."""
     specs: list[Spec] = []

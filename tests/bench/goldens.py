@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from opgen.calls.gc_pause import gc_paused
+from opgen.files.gc_pause import gc_paused
 from opgen.golden import (
     _adjoint,
     _columns,

@@ -96,7 +96,9 @@ def restored(name: str, value: Any) -> Any:
     """The value of an attribute that :func:`stored` made; BundleError for what it never makes."""
     if isinstance(value, np.ndarray | np.generic):
         cells = np.asarray(value)
-        value = (np.char.decode(cells) if cells.dtype.kind == "S" else cells).tolist()
+        value = cells.tolist()
+        if cells.dtype.kind == "S" and cells.ndim < 2:
+            value = [*map(bytes.decode, value)] if cells.ndim else value.decode()
     if isinstance(value, str) and value.startswith("{"):
         value = json.loads(value)
     items = value if isinstance(value, list) else ()

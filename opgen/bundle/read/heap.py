@@ -28,7 +28,7 @@ def texts(references: np.ndarray, read: Callable[[int, int], np.ndarray], size: 
     if int(wanted["bytes"].sum()) > size:
         raise ValueError("its texts are longer than the file")
     held: dict[tuple[int, int], bytes] = {}
-    for heap in np.unique(wanted["heap"]).tolist():
+    for heap in sorted({*wanted["heap"].tolist()}):
         data = _heap(heap + FIRST_BLOCK, read, size)
         size -= len(data)
         held |= {(heap, index): text for index, text in _within(data).items()}

@@ -173,9 +173,7 @@ class Compiler:
                 )
                 raise failure(node, f"{base} {'has no such property' if ref[1] else whole}")
             raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
-        return Term(
-            ast.unparse(node), kind, (ref,), lambda view: view.get(ref), ref[1] in ("rank", "numel")
-        )
+        return Term(node, kind, (ref,), lambda view: view.get(ref), ref[1] in ("rank", "numel"))
 
     def part(self, node: ast.Subscript) -> Term:
         """One extent of a shape, or those of a slice."""
@@ -248,7 +246,7 @@ class Compiler:
                 ref = (name, "least" if ">" in sign else "greatest")
                 if self.scope.kind(ref) is None:
                     raise failure(node, "takes the name of a tensor")
-                return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref))
+                return Term(node, "int", (ref,), lambda view: view.get(ref))
         return None
 
     def call(self, node: ast.Call) -> Term:
@@ -265,7 +263,7 @@ class Compiler:
                     node,
                     f"{name} takes the name of a parameter{did_you_mean(base, self.scope.names())}",
                 )
-            return Term(ast.unparse(node), "int", (ref,), lambda view: view.get(ref), name == "len")
+            return Term(node, "int", (ref,), lambda view: view.get(ref), name == "len")
         function = FUNCTIONS.get(name)
         if name == "values":
             raise failure(node, "stands alone on the left of a comparison")

@@ -26,16 +26,15 @@ def constant(node: ast.expr, value: object, like: str) -> Term:
     """A constant; raises :class:`TermError`. Beside a term of the kind ``like`` a decimal is the
     number of that type that is nearest, as C has it, and beside any other exact.
     """
-    text = ast.unparse(node)
     if isinstance(value, bool):
-        return held(text, "bool", functions.constant(value))
+        return held(node, "bool", functions.constant(value))
     if isinstance(value, int):
-        return held(text, "int", functions.constant(value))
+        return held(node, "int", functions.constant(value))
     if isinstance(value, float) and isfinite(value):
         if like in REAL:
-            return _real(text, value, like)
+            return _real(node, value, like)
         exact = Fraction(repr(value))
-        return held(text, "int", Value(bigint.as_column(exact.numerator), over=exact.denominator))
+        return held(node, "int", Value(bigint.as_column(exact.numerator), over=exact.denominator))
     if not isinstance(value, str):
         raise failure(node, "only numbers, True, False and quoted words")
     if like == "string":
@@ -48,8 +47,8 @@ def constant(node: ast.expr, value: object, like: str) -> Term:
     return held(value, like, Value(np.asarray(index[value])))
 
 
-def _real(text: str, value: float, kind: str) -> Term:
+def _real(node: ast.expr, value: float, kind: str) -> Term:
     number = rounded(value, REAL[kind])
     if not isfinite(number):
         raise TermError(f"{value} does not fit a {kind}")
-    return held(text, kind, functions.constant(number))
+    return held(node, kind, functions.constant(number))

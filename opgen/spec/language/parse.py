@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 from opgen.files.yamlfile import Document, Location
@@ -94,10 +95,16 @@ def _compiled(text: str, compiler: Callable[[ast.expr], T]) -> T:
     if len(text) > MOST_CHARACTERS:
         raise TermError(f"longer than {MOST_CHARACTERS} characters")
     try:
-        node = ast.parse(text.strip(), mode="eval").body
+        node = _parsed(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TermError(f"'{text}' is not an expression: {getattr(error, 'msg', error)}") from None
     try:
         return compiler(node)
     except RecursionError:
         raise TermError(f"'{text[:40]}...' is nested too deeply") from None
+
+
+@lru_cache(maxsize=1 << 14)
+def _parsed(text: str) -> ast.expr:
+    """The node of an expression; pages of an operator, and its errata, repeat many."""
+    return ast.parse(text, mode="eval").body

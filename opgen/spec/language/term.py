@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -62,14 +63,19 @@ class Term:
     constant leaves, and so never below 0.
 
     To compare, :attr:`read` gives what it says, perhaps with a divisor; to say what a name is,
-    :meth:`value` gives a whole number.
+    :meth:`value` gives a whole number. ``source`` is its text, or what that was parsed to.
     """
 
-    text: str
+    source: str | ast.expr
     kind: str
     refs: tuple[Reference, ...]
     read: Callable[[View], Value]
     counts: bool = False
+
+    @cached_property
+    def text(self) -> str:
+        """The term as a person would write it."""
+        return self.source if isinstance(self.source, str) else ast.unparse(self.source)
 
     def value(self, view: View) -> Value:
         """The same without a divisor; unbound where that is no whole number."""
@@ -156,9 +162,9 @@ def failure(node: ast.AST, why: str) -> TermError:
     return TermError(f"'{ast.unparse(node)}': {why}")
 
 
-def held(text: str, kind: str, value: Value) -> Term:
+def held(source: str | ast.expr, kind: str, value: Value) -> Term:
     """A term that reads nothing."""
-    return Term(text, kind, (), lambda view: value)
+    return Term(source, kind, (), lambda view: value)
 
 
 def applied(
@@ -166,8 +172,7 @@ def applied(
 ) -> Term:
     """What a function says of some terms."""
     refs = references(*args)
-    text = ast.unparse(node)
-    return Term(text, kind, refs, lambda view: apply(*(a.read(view) for a in args)), counts)
+    return Term(node, kind, refs, lambda view: apply(*(a.read(view) for a in args)), counts)
 
 
 def references(*parts: Term) -> tuple[Reference, ...]:
