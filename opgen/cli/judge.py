@@ -46,9 +46,9 @@ def command(
     not a call. With --skip-bad-lines, it names such lines and judges the others. Exit 2 if no line
     is a call.
     """
-    from opgen.files.gc_pause import gc_paused
     from opgen.calls.jsonl import read_calls
     from opgen.cli import BAD, DIFFERENCE
+    from opgen.files.gc_pause import gc_paused
     from opgen.model import Problem
     from opgen.oracle import callfiles
     from opgen.oracle.erratafile import errata_of

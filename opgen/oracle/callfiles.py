@@ -23,9 +23,9 @@ from pathlib import Path
 
 from opgen.calls.call_json import CallFault
 from opgen.calls.factorize import by_key, factorize
-from opgen.files.gc_pause import gc_paused
 from opgen.calls.jsonl import NamedCall, parse_call, read_calls
 from opgen.calls.table import from_calls
+from opgen.files.gc_pause import gc_paused
 from opgen.model import (
     UNDATED,
     Argument,

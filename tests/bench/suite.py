@@ -34,8 +34,8 @@ import numpy as np
 import opgen
 from opgen.bundle.write.blocks import Blocks
 from opgen.calls.call_json import to_json
-from opgen.files.gc_pause import gc_paused
 from opgen.calls.jsonl import NamedCall, read_calls
+from opgen.files.gc_pause import gc_paused
 from opgen.generation import engine
 from opgen.generation.merging import merge
 from opgen.golden import kernel
