@@ -14,6 +14,7 @@ import numpy as np
 
 from opgen.calls.columns import ArrayColumn, ScalarColumn, TensorColumn, TypedColumn
 from opgen.calls.vocabulary import vocabulary
+from opgen.spec.rules import Rule
 from opgen.spec.table_view import TableView
 
 OWN = "{own}"
@@ -125,7 +126,10 @@ def features(view: TableView) -> list[Feature]:
             there = ~np.any([column.null for _, column in some], axis=0)
             terms, names = ", ".join(f"{n}.numel" for n, _ in some), " ".join(n for n, _ in some)
             add(f"min({terms})", names, "count", least, there)
+    together = {pair for rule in view.spec.rules for pair in combinations(_names(rule), 2)}
     for (left, a), (right, b) in combinations(tensors, 2):
+        if len(tensors) > MOST_COMPARED and not {(left, right), (right, left)} & together:
+            continue
         for what in ("dtype", "format", "rank"):
             same, there = getattr(a, what) == getattr(b, what), ~a.null & ~b.null
             if not same.all():
@@ -134,6 +138,11 @@ def features(view: TableView) -> list[Feature]:
         value = view.get((letter, ""))
         add(letter, letter, "number", np.broadcast_to(value.data, rows), np.asarray(value.bound))
     return made
+
+
+def _names(rule: Rule) -> tuple[str, ...]:
+    """The names of which a rule speaks."""
+    return tuple(dict.fromkeys(name for name, _ in rule.refs))
 
 
 def own(known: Sequence[Feature], names: Sequence[str], rule: np.ndarray) -> Iterator[Feature]:
