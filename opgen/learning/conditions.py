@@ -164,6 +164,24 @@ def own(known: Sequence[Feature], names: Sequence[str], rule: np.ndarray) -> Ite
             yield Feature(f"{OWN}.{what}", OWN, kind, values, bound)
 
 
+def varying(known: Sequence[Feature], related: Set[str]) -> list[Feature]:
+    """Features that tell some rows from others, those about ``related`` names first; of several
+    that say the same of all rows, the simplest.
+    """
+    made: dict[tuple[str, bytes, bytes], Feature] = {}
+    for feature in sorted(known, key=lambda each: _cost(each, related)):
+        bound, values = feature.bound, np.where(feature.bound, feature.values, 0)
+        if bound.any() and not (bound.all() and (values == values[0]).all()):
+            made.setdefault((feature.kind, values.tobytes(), bound.tobytes()), feature)
+    return list(made.values())
+
+
+def _cost(feature: Feature, related: Set[str]) -> float:
+    names = feature.name.split()
+    cost = 0.5 if names == ["product"] else 1.0 if not related >= set(names) else 0.0
+    return cost + 0.25 * (len(names) - 1)
+
+
 def candidates(
     known: Sequence[Feature], wanted: np.ndarray, related: Set[str]
 ) -> Iterator[Condition]:
@@ -171,63 +189,55 @@ def candidates(
     about ``related`` names are the simplest.
     """
     for feature in known:
-        names = feature.name.split()
-        strange = not related >= set(names)
+        strange = not related >= set(feature.name.split())
         if feature.kind == "dtype" and "product" in related:
             strange = False  # which dtypes a library takes depends on the product
-        cost = 0.5 if names == ["product"] else 1.0 if strange else 0.0
-        cost += 0.25 * (len(names) - 1)
-        bound, values = feature.bound, feature.values
-        if not bound.any():
-            continue
-        distinct = np.unique(values[bound])
-        if len(distinct) < 2 and bound.all():
-            continue
+        cost = _cost(feature, related)
+        distinct = np.unique(feature.values[feature.bound])
         if feature.kind in ("number", "count"):
+            distinct = distinct[np.isfinite(distinct)]  # conditions have no word for others
             drawn = feature.kind == "count" or (strange and bool(related))
-            made = _limits(feature, values, bound, distinct, cost, drawn)
+            made = _limits(feature, distinct, wanted, cost, drawn)
         else:
-            made = _memberships(feature, values, bound, wanted, cost)
-        for each in made:
-            yield replace(each, strange=strange)
+            made = _memberships(feature, distinct, wanted, cost)
+        for condition in made:
+            yield replace(condition, strange=True) if strange else condition
 
 
 def _memberships(
-    feature: Feature, values: np.ndarray, bound: np.ndarray, wanted: np.ndarray, cost: float
+    feature: Feature, distinct: np.ndarray, wanted: np.ndarray, cost: float
 ) -> Iterator[Condition]:
     """The value is one of those that only wanted calls have, none of those of others, or this."""
-    inside, others = np.unique(values[bound & wanted]), np.unique(values[bound & ~wanted])
-    only = np.setdiff1d(inside, others)
-    if len(only) and (bound & ~np.isin(values, only)).any():
-        among = len(only) <= len(others)
-        listed = (only if among else others).tolist()
+    has = (feature.values == distinct[:, None]) & feature.bound
+    inside, others = (has & wanted).any(axis=1), (has & ~wanted).any(axis=1)
+    only = inside & ~others
+    if only.any() and not only.all():
+        among = int(only.sum()) <= int(others.sum())
+        listed = distinct[only if among else others].tolist()
         if len(listed) <= MOST_VALUES:
             extra = cost + 0.25 * (len(listed) - 1)
-            here = bound & np.isin(values, only)
+            here = has[only].any(axis=0)
             yield Condition(feature.spelled(listed, among), here, extra, word=True)
     for family in FAMILIES.get(feature.kind, ()):
         index = vocabulary().index[feature.kind]
         members = [index[word] for word in family]
-        for among in (True, False):
-            here = bound & (np.isin(values, members) == among)
-            if here.any() and not here[bound].all():
+        of_it = np.isin(distinct, members)
+        if of_it.any() and not of_it.all():
+            for among in (True, False):
+                here = has[of_it == among].any(axis=0)
                 yield Condition(feature.spelled(members, among), here, cost, word=True)
-    for value in inside.tolist():
-        if feature.kind != "bool" or len(only) != 1:
-            yield Condition(feature.spelled([value]), bound & (values == value), cost, word=True)
+    for i in np.flatnonzero(inside).tolist():
+        if feature.kind != "bool" or only.sum() != 1:
+            yield Condition(feature.spelled([distinct[i].item()]), has[i], cost, word=True)
 
 
 def _limits(
-    feature: Feature,
-    values: np.ndarray,
-    bound: np.ndarray,
-    distinct: np.ndarray,
-    cost: float,
-    drawn: bool,
+    feature: Feature, distinct: np.ndarray, wanted: np.ndarray, cost: float, drawn: bool
 ) -> Iterator[Condition]:
-    """The number is 0, below 0, at most or at least one of those that calls have. Where other sizes
-    than 0 and 1 are those that somebody drew, none of them is a limit.
+    """The number is 0, below 0, at most or at least one of those that calls have, where wanted
+    calls end. Where other sizes than 0 and 1 are those that somebody drew, none of them is a limit.
     """
+    values, bound = feature.values, feature.bound
     if (distinct == 0).any():
         yield Condition(f"{feature.term} == 0", bound & (values == 0), cost)
     if feature.kind == "count":
@@ -236,7 +246,9 @@ def _limits(
         return
     if (distinct < 0).any():
         yield Condition(f"{feature.term} < 0", bound & (values < 0), cost)
-    for limit in distinct[:-1].tolist():
-        yield Condition(f"{feature.term} <= {limit}", bound & (values <= limit), cost + 0.5)
-    for limit in distinct[1:].tolist():
-        yield Condition(f"{feature.term} >= {limit}", bound & (values >= limit), cost + 0.5)
+    inside, others = (np.isin(distinct, values[bound & here]) for here in (wanted, ~wanted))
+    ends = inside[:-1] & others[1:] | others[:-1] & inside[1:]
+    for i in np.flatnonzero(ends).tolist():
+        low, high = distinct[i].item(), distinct[i + 1].item()
+        yield Condition(f"{feature.term} <= {low}", bound & (values <= low), cost + 0.5)
+        yield Condition(f"{feature.term} >= {high}", bound & (values >= high), cost + 0.5)

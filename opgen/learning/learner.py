@@ -98,9 +98,9 @@ def learn(returned: Returned) -> Lesson:
 
 def said_by(rule: Rule, status: np.ndarray) -> np.ndarray:
     """(rows,) bool: a page that says only this rule admits the status of a call that breaks it."""
-    checked = np.array([of_a_check(s) for s in status.tolist()], dtype=bool)
     if rule.code is not None:
         return np.asarray(status == rule.code)
+    checked = np.isin(status, [s for s in np.unique(status).tolist() if of_a_check(s)])
     return checked if rule.forbids else checked | (status == 0)
 
 
@@ -257,7 +257,8 @@ class _Learner:
     ) -> Iterator[Finding]:
         """What a rule has by itself, beside what is ``explained``, (rows,) bool."""
         related = {name for name, _ in rule.refs} | {rule.parameter or ""}
-        known = [feature.at(rows) for feature in self.features]
+        open_yet = (~explained & (outcome != usual)).sum() >= LEAST
+        known = [feature.at(rows) for feature in self.features] if open_yet else []
         explained = explained.copy()
         for part in split(known, rows, outcome, usual, related, explained):
             explained |= part.rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opgen.learning.conditions import Condition, Feature, candidates
+from opgen.learning.conditions import Condition, Feature, candidates, varying
 
 LEAST = 3
 """Calls on either side of a condition that carry it."""
@@ -48,6 +48,7 @@ def split(
     _, number, times = np.unique(rows, return_inverse=True, return_counts=True)
     weight = 1.0 / times[number]
     left = np.ones(len(rows), dtype=bool) if explained is None else ~explained
+    tried, known = len(known), varying(known, related)
     while True:
         best: tuple[float, Condition, int] | None = None
         for status in np.unique(outcome[left & (outcome != usual)]).tolist():
@@ -55,7 +56,7 @@ def split(
             against = outcome != status
             if weight[wanted].sum() < ENOUGH or not against.any():
                 continue
-            found = _best(known, wanted * weight, against * weight, related)
+            found = _best(known, wanted * weight, against * weight, related, tried)
             if found is not None and (best is None or found[0] > best[0]):
                 best = (*found, status)
         if best is None:
@@ -71,9 +72,11 @@ def _best(
     wanted: np.ndarray,
     against: np.ndarray,
     related: Set[str],
+    tried: int,
 ) -> tuple[float, Condition] | None:
     """The condition, or the two together, that most of the wanted calls and no other call meet.
-    ``wanted`` and ``against`` (rows,) are how much each call counts.
+    ``wanted`` and ``against`` (rows,) are how much each call counts,
+    ``tried`` is how many features there were to choose from.
     """
     singles = sorted(candidates(known, wanted > 0, related), key=lambda each: each.cost)
     if not singles:
@@ -83,7 +86,7 @@ def _best(
     outside, strange = float(against.sum()) + 1e-9, np.array([each.strange for each in singles])
     chance = _chance(float(wanted.sum()), float(against.sum()))
     carried = (misses == 0) & (hits >= ENOUGH)
-    carried &= ~strange | (chance[(hits + 1e-3).astype(np.int64)] * len(known) <= DOUBT)
+    carried &= ~strange | (chance[(hits + 1e-3).astype(np.int64)] * tried <= DOUBT)
     best: tuple[float, Condition] | None = None
     for i in np.flatnonzero(carried).tolist():
         needed = 1 if singles[i].word else LEAST
@@ -93,7 +96,7 @@ def _best(
     if outside >= LEAST:
         useful = np.flatnonzero(hits >= ENOUGH)[:MOST_PAIRED]
         some = [singles[i] for i in useful.tolist()]
-        pair = _best_pair(some, wanted, against, chance * len(known) ** 2 <= DOUBT)
+        pair = _best_pair(some, wanted, against, chance * tried**2 <= DOUBT)
         if pair is not None and (best is None or pair[0] > best[0]):
             best = pair
     return best

@@ -10,7 +10,7 @@ import pytest
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.learning import statuses
-from opgen.learning.conditions import Feature, own
+from opgen.learning.conditions import Feature, candidates, own, varying
 from opgen.learning.learner import Finding, Lesson, learn
 from opgen.learning.splitting import split
 from opgen.learning.statuses import DIED
@@ -197,3 +197,17 @@ def test_formats_of_the_device_are_one_family() -> None:
     feature = Feature("x.format", "x", "format", values, np.ones(6, dtype=bool))
     (share,) = split([feature], np.arange(6), outcome, 9, {"x"})
     assert "'NDC1HWC0'" in share.when, "an unseen word of the family is among them"
+
+
+def test_no_limit_is_infinite_and_limits_stand_where_wanted_calls_end() -> None:
+    values = np.array([1.0, 2.0, 3.0, 4.0, 5.0, np.inf, np.inf, np.inf])
+    feature = Feature("x", "x", "number", values, np.ones(8, dtype=bool))
+    made = [each.text for each in candidates([feature], values > 3, {"x"})]
+    assert made == ["x <= 3.0", "x >= 4.0"]
+
+
+def test_of_features_that_say_the_same_the_related_one_stays() -> None:
+    values, everywhere = np.array([1, 1, 2]), np.ones(3, dtype=bool)
+    known = [Feature(f"{name}.rank", name, "int", values, everywhere) for name in ("a", "b")]
+    same = Feature("c.rank", "c", "int", np.array([4, 4, 4]), everywhere)
+    assert [each.name for each in varying([*known, same], {"b"})] == ["b"]
