@@ -1,4 +1,5 @@
-"""Commands that are killed at random moments; ``python -m tests.cli.kills [TRIALS]`` counts faults.
+"""Commands that are killed at random moments; ``python -m tests.cli.kills 200`` counts faults.
+``100:200`` are the kills that are left where 100 were seen. An interrupt prints the figures so far.
 
 After each kill, a file of the final name must be whole, no process may be left, and the command
 must go on, with ``--resume`` if it has that, to the file that it makes undisturbed.
@@ -14,7 +15,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,6 +58,14 @@ class Outcome(NamedTuple):
     hit: bool
     final: bool
     """Whether the final name was there right after the kill."""
+
+
+class Trial(NamedTuple):
+    """A kill of a command by a signal."""
+
+    name: str
+    number: signal.Signals
+    outcome: Outcome
 
 
 def content(path: Path) -> Any:
@@ -196,46 +206,52 @@ def remove(folder: Path, command: Command) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def trials(count: int, seed: int = 0) -> dict[str, list[tuple[signal.Signals, Outcome]]]:
+def trials(turns: range, seed: int = 0) -> Iterator[Trial]:
     """Kills of all commands in turn, at moments drawn over the time that each takes."""
-    draw = random.Random(seed)
-    done: dict[str, list[tuple[signal.Signals, Outcome]]] = {name: [] for name in COMMANDS}
     with TemporaryDirectory(prefix="opgen-kills-") as place:
         folder = Path(place)
         prepare(folder)
         peace = {name: undisturbed(command, folder) for name, command in COMMANDS.items()}
         took = {name: seconds for name, (_, seconds) in peace.items()}
-        faults = 0
-        for turn in range(count):
+        for turn in turns:
             name = list(COMMANDS)[turn % len(COMMANDS)]
             number = SIGNALS[turn // len(COMMANDS) % len(SIGNALS)]
             whole, _ = peace[name]
-            outcome = killed(COMMANDS[name], folder, whole, number, draw.uniform(0, took[name]))
+            after = random.Random(f"{seed} {turn}").uniform(0, took[name])
+            outcome = killed(COMMANDS[name], folder, whole, number, after)
             took[name] *= 1.05 if outcome.hit else 0.85  # a machine has other work, now and then
-            done[name].append((number, outcome))
-            faults += bool(outcome.faults)
-            print(f"\r{turn + 1} of {count}, {faults} faults", end="", file=sys.stderr, flush=True)
-    return done
+            yield Trial(name, number, outcome)
 
 
-def main(count: int = 200, seed: int = 0) -> int:
-    done = trials(count, seed)
+def main(kills: Iterable[Trial]) -> int:
+    """Print the figures of all kills, or of those before an interrupt; returns the exit code."""
+    done: list[Trial] = []
+    whole = False
+    with suppress(KeyboardInterrupt):
+        for trial in kills:
+            done.append(trial)
+            faults = sum(bool(trial.outcome.faults) for trial in done)
+            print(f"\r{len(done)} kills, {faults} faults", end="", file=sys.stderr, flush=True)
+        whole = True
     print(f"{'command':<10}{'kills':>7}{'too late':>10}{'file was there':>16}{'faults':>8}")
-    for name, outcomes in done.items():
-        late = sum(not outcome.hit for _, outcome in outcomes)
-        there = sum(outcome.final for _, outcome in outcomes)
-        faults = sum(bool(outcome.faults) for _, outcome in outcomes)
+    for name in (*COMMANDS, "all"):
+        outcomes = [trial.outcome for trial in done if name in (trial.name, "all")]
+        late = sum(not outcome.hit for outcome in outcomes)
+        there = sum(outcome.final for outcome in outcomes)
+        faults = sum(bool(outcome.faults) for outcome in outcomes)
         print(f"{name:<10}{len(outcomes):>7}{late:>10}{there:>16}{faults:>8}")
     said = Counter(
         f"{name} {number.name}: {fault}"
-        for name, outcomes in done.items()
-        for number, outcome in outcomes
+        for name, number, outcome in done
         for fault in outcome.faults
     )
     for text, times in said.items():
         print(f"{times} times  {text}")
-    return int(bool(said))
+    if not whole:
+        print("interrupted")
+    return int(bool(said) or not whole)
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    begin, _, end = (sys.argv[1] if len(sys.argv) > 1 else "0:200").rpartition(":")
+    sys.exit(main(trials(range(int(begin or 0), int(end)), *map(int, sys.argv[2:]))))
