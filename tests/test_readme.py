@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+import opgen
+from tests.support import device_sample
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MOST_WORDS = 700
@@ -64,6 +67,29 @@ def test_the_commands_run_in_the_order_in_which_they_stand(
             timeout=300,
         )
         assert ran.returncode == code, f"$ {line}\n{ran.stdout[-2000:]}{ran.stderr[-2000:]}"
+
+
+def test_the_pytest_line_collects_the_cases_alone_in_a_clone(
+    shell: tuple[Path, dict[str, str]], tmp_path: Path
+) -> None:
+    """And not the thousands of tests that pyproject.toml names."""
+    (line,) = [line for line, _ in commands() if line.startswith("pytest ")]
+    results = tmp_path / "results.h5"
+    with opgen.open(device_sample.write(tmp_path / "suite.h5")) as suite:
+        device_sample.answer(suite, results)
+        expected = [f"{tmp_path}/suite.h5::[{case}]" for case in suite.ids]
+    line = re.sub(r"\w+\.h5", lambda name: str(tmp_path / name[0]), line)
+    ran = subprocess.run(
+        f"{line} --collect-only -q -p no:cacheprovider",
+        shell=True,
+        cwd=ROOT,
+        env=shell[1],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    listed = [line for line in ran.stdout.splitlines() if "::" in line]
+    assert (ran.returncode, listed) == (0, expected), ran.stdout[-2000:] + ran.stderr[-2000:]
 
 
 def test_the_first_screen_is_what_the_commands_print(

@@ -5,11 +5,13 @@ loopback.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import opgen
 from opgen.bundle.read.case import CaseView
@@ -32,6 +34,7 @@ from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import call_suite
+from tests.support import device_sample
 from tests.support.backends import Scripted
 
 Fault = Callable[[CaseView, dict[str, np.ndarray]], "int | str | None"]
@@ -261,3 +264,27 @@ def test_a_call_taken_apart_is_the_same_call(call: Mapping[str, Any]) -> None:
     assert calls_of(candidate.spec, [candidate.chosen])[0] == candidate.call
     calls = calls_of(candidate.spec, list(simpler(candidate)))
     assert len(calls) > 20 and sum(complexity(other) < candidate.cost for other in calls) > 10
+
+
+def test_progress_names_the_case_and_what_each_step_makes_simpler(tmp_path: Path) -> None:
+    """Of a pattern, the case that fails; of a step, no argument that stays as it was."""
+    bundle, results, device = tmp_path / "b.h5", tmp_path / "r.h5", "mutant:corners_missing"
+    device_sample.write(bundle, {"pool": device_sample.pool(), "pad": device_sample.pad()})
+    steps: list[Failure] = []
+    with opgen.open(bundle) as opened:
+        opgen.run(opened, device, results)
+        calls = [opened["pad"].asked]
+    opgen.minimize(bundle, results, "p*", device, progress=steps.append)
+    calls += [step.call for step in steps]
+    words = [str(bundle), str(results), "p*", "--backend", device, "-o", str(tmp_path / "fault")]
+    done = CliRunner().invoke(command, words)
+    first, *lines = done.stderr.splitlines()
+    assert first == "reducing pad ..." and len(steps) > 2
+    for line, step, (before, after) in zip(lines, steps, pairwise(calls), strict=False):
+        named, size, _ = line.removeprefix("simpler ").split(": ", 2)
+        fixed = {name: after.args[name] for name in named.split(", ")}
+        assert {**before.args, **fixed} == after.args, "what it does not name stays"
+        assert all(before.args[name] != value for name, value in fixed.items())
+        assert size == f"{step.elements} elements"
+    assert sum(line.startswith("simpler ") for line in lines) == len(steps)
+    assert not CliRunner().invoke(command, [*words, "--force", "--quiet"]).stderr
