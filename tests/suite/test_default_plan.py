@@ -111,6 +111,7 @@ SHAPES_BY_PLAN = {
     "ge_glu_backward",
     "prelu_backward",
     "rms_norm_grad",
+    "rms_norm_grad_quant",
     "scaled_masked_softmax_backward",
     "swi_glu_grad",
     "unfold_grad",

@@ -16,6 +16,7 @@ from opgen.model import FileError
 from opgen.quality.mutants import ALL
 from opgen.quality.mutants.mutant import Mutant
 from opgen.spec import specfile
+from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import plan_suite
@@ -40,6 +41,15 @@ def test_no_case_has_data_and_each_says_what_is_returned(tier: str) -> None:
     assert {suite.without_data[case.id] for case in valid} == {
         "only statuses are checked: the crop is drawn at random"
     }
+
+
+@pytest.mark.parametrize("op", sorted({s.op for s in catalog().specs if s.status_only}))
+def test_every_shipped_operator_has_legal_calls_on_each_product_and_no_data(op: str) -> None:
+    for spec in catalog().of(catalog().operators[op]):
+        suite = plan_suite([(spec, plan_for(op))], "smoke")
+        legal = {case.call.product for case in suite.cases if case.page.codes == (0,)}
+        assert legal == {*spec.products} & {*spec.judges}
+        assert set(suite.cases.phase.tolist()) == {1}
 
 
 def test_no_mutant_computes_it_wrongly() -> None:
