@@ -94,8 +94,7 @@ class CaseTable:
     def __getitem__(self, row: int) -> Case:
         """One case as an object."""
         case = self.take(np.array([range(len(self))[row]]))
-        call = case.calls[int(case.table[0])].call(int(case.row[0]))
-        return next(case._objects([call]))
+        return next(case._objects([case.calls[int(case.table[0])].call(int(case.row[0]))]))
 
     def __iter__(self) -> Iterator[Case]:
         """Every case as an object; cases that make one call share it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -32,6 +32,24 @@ class StoredTensors:
     def take(self, cases: Sequence[int] | np.ndarray) -> StoredTensors:
         """What the cases at these places keep."""
         return replace(self, of=self.of[np.asarray(cases, dtype=np.int64)])
+
+    def changed(
+        self, new: Callable[[int, str, str, str, int], Iterable[tuple[str, str, str, int]]]
+    ) -> StoredTensors:
+        """What cases keep where each tensor of a case gives way to ``new`` ones; each case has a
+        set of its own.
+        """
+        cases = [
+            [one for tensor in tensors for one in new(case, *tensor)]
+            for case, tensors in enumerate(self)
+        ]
+        flat = [one for tensors in cases for one in tensors]
+        return StoredTensors(
+            Categorical.of([one[:3] for one in flat]),
+            np.array([one[3] for one in flat], dtype=np.int64),
+            np.array([len(tensors) for tensors in cases], dtype=np.int64),
+            np.arange(len(cases)),
+        )
 
     @classmethod
     def concatenate(cls, parts: Sequence[StoredTensors]) -> StoredTensors:

@@ -82,7 +82,7 @@ def command(
     from opgen.bundle.write.output import refuse
     from opgen.cli import console
     from opgen.generation.bundle_file import samples_of, write_suite
-    from opgen.generation.needs import needs, refuse_too_large
+    from opgen.generation.needs import fitting, needs
     from opgen.generation.seeding import seeds
     from opgen.quality.suite_summary import counts
     from opgen.report.layout import show
@@ -93,11 +93,11 @@ def command(
     path = output or f"opgen-{request.name}.h5"
     refuse(path, force)
     suite = console.enumerated(request, quiet, workers)
-    if not skip_too_large:
-        refuse_too_large(suite, request.calls)
     if request.files:
-        drawn = seeds(suite.batches, seed) if inputs == "seeded" else None
-        console.note(f"{path}: {needs(suite, drawn, samples_of(golden))}", quiet)
+        samples, seeded = samples_of(golden), inputs == "seeded"
+        suite = fitting(suite, request.calls, skip_too_large, samples, seeded)
+        drawn = seeds(suite.batches, seed) if seeded else None
+        console.note(f"{path}: {needs(suite, drawn, samples)}", quiet)
     with console.progress("cases", len(suite.cases), quiet) as advance:
         made = write_suite(
             request,

@@ -79,8 +79,7 @@ def _saturates(device: Array, golden: Array, wrong: Array, largest: float) -> bo
     lost = np.isinf(golden) & np.isfinite(device)
     if not lost.any() or (device[lost] != np.copysign(largest, golden[lost])).any():
         return False
-    of_element = np.asarray(lost.reshape(wrong.size, -1).any(axis=1))
-    return bool(of_element[wrong.reshape(-1)].all())
+    return bool(np.asarray(lost.reshape(wrong.size, -1).any(axis=1))[wrong.reshape(-1)].all())
 
 
 def _moved(golden: Array) -> Iterator[tuple[str, Array]]:

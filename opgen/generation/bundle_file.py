@@ -9,7 +9,7 @@ from typing import Any
 
 from opgen.generation import engine, processes
 from opgen.generation.header import header
-from opgen.generation.needs import refuse_too_large
+from opgen.generation.needs import fitting
 from opgen.generation.sampling import USUAL
 from opgen.model import FileError, natural
 from opgen.suite.selection import Request, remarks
@@ -117,8 +117,9 @@ def generate(
         str(library),
     )
     suite = request.suite(processes.mapped(workers))
-    if not skip_too_large:
-        refuse_too_large(suite, request.calls)
+    if request.files:
+        asked = skip_too_large, samples_of(golden), inputs == "seeded"
+        suite = fitting(suite, request.calls, *asked)
     return write_suite(
         request,
         suite,

@@ -7,6 +7,7 @@ for the same; only the kernels run batch by batch. No bit depends on which batch
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from opgen.generation import kernels
 from opgen.generation.inputs import SMALL, Arrays, Inputs, fill
 from opgen.generation.kernels import Parts
-from opgen.generation.sampling import Sampled, bound_of_sums, places
+from opgen.generation.sampling import Sampled, bound_of_sums, places, sums
 from opgen.numerics.arrays import Array, joined, one_nan, reals, turned
 from opgen.numerics.bounds import Limits, Sums, bounded, certain_overflows
 from opgen.numerics.chain import chain_of
@@ -22,7 +23,7 @@ from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.readings import as_far_apart, beyond_float, share, without_subnormals
 from opgen.numerics.rounding import kept_in
-from opgen.numerics.signs import DRAWS
+from opgen.numerics.signs import DRAWS, signs
 from opgen.suite.batch import Batch
 
 VERSION = 2
@@ -48,7 +49,7 @@ class _Output(NamedTuple):
 
 _Tensors: TypeAlias = Mapping[str, "Array | None"]
 _Outputs: TypeAlias = Mapping[str, Array]
-_Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
+Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
 """Outputs that are bounded together, by dtype, by the dtype that they are rounded to before that,
 and by what tells them apart."""
 
@@ -57,7 +58,7 @@ def compute(batches: Sequence[Batch], seed: int, samples: int = 0) -> list[Array
     """The arrays of each batch, some large ones or many small ones; scratch memory is that of all
     together. ``samples``: of each output at most so many elements, and their places; 0: all.
     """
-    groups: _Groups = {}
+    groups: Groups = {}
     with np.errstate(all="ignore"):
         depths = [kernels.depths(batch) for batch in batches]
         deepest = [max(depth.values(), default=1) for depth in depths]
@@ -71,9 +72,7 @@ def compute(batches: Sequence[Batch], seed: int, samples: int = 0) -> list[Array
             _add_outputs(groups, filled[i], depths[i], deepest[i])
         arrays = [inputs.arrays for inputs in filled]
         del filled  # what bounds are made in comes out of the memory of what is needed no more
-        while groups:
-            (dtype, rounded_to, *_), outputs = groups.popitem()
-            _bound(dtype, rounded_to, outputs)
+        bound(groups)
     return arrays
 
 
@@ -88,37 +87,57 @@ def _sample(inputs: Inputs, samples: int) -> None:
 
 def _sums(inputs: Inputs, seen: _Tensors, out: str, depth: int, moved: bool) -> Array:
     """(B, 2, draws) signed sums over an output of which some elements are looked at, and how far a
-    correct device's may be from them; Inf where a device may read inputs in two ways (``moved``).
+    correct device's may be from them.
     """
     batch = inputs.batch
     desc, whole = batch.tensors[out], Parts.of(batch.op)
     if DTYPES[desc.dtype].complex:
         return np.repeat([[0.0], [np.inf]], DRAWS, axis=1)[None].repeat(len(batch.ids), axis=0)
-    sums, magnitude = Sampled(whole, {}).sums(seen, batch.names, out, desc.shape)
-    limits = Limits.of(
-        [1], [depth], [_quantum(inputs, out)], [whole.gain(seen) if whole.gain else 1.0]
-    )
-    unrounded = out in batch.exact and not inputs.rounded
+    known = sums(whole, seen, batch.names, out, signs(desc.shape))
+    gain = whole.gain(seen, batch.names) if whole.gain else 1.0
+    return bounded_sums(inputs, out, known, depth, gain, largest(inputs, seen), moved)
+
+
+def bounded_sums(
+    inputs: Inputs,
+    out: str,
+    known: tuple[Array, Array],
+    depth: int,
+    gain: float,
+    most: Mapping[str, float],
+    moved: bool,
+) -> Array:
+    """(B, 2, draws) signed sums over an output, and how far a correct device's may be from them:
+    Inf where a device may read inputs in two ways (``moved``). ``known`` are the sums and those of
+    absolute terms, ``most`` the sizes of inputs (:func:`largest`).
+    """
+    batch, whole, (sums, magnitude) = inputs.batch, Parts.of(inputs.batch.op), known
+    limits = Limits.of([1], [depth], [_quantum(inputs, out)], [gain])
+    desc, unrounded = batch.tensors[out], out in batch.exact and not inputs.rounded
     chain = chain_of(desc.dtype, None, None if unrounded else kept_in(batch.compute, desc.dtype))
-    largest = np.minimum(magnitude, _largest(inputs, seen, out, depth))
-    bound = bound_of_sums(chain, magnitude, largest, desc.shape, limits)
+    of_one = np.inf
+    if whole.partners is not None:
+        factors = batch.gradient, whole.partners.get(out, "")
+        of_one = prod([most[name] for name in factors if name in most], start=float(depth))
+    bound = bound_of_sums(chain, magnitude, np.minimum(magnitude, of_one), desc.shape, limits)
     if moved or out in whole.differences or whole.partners is None and not inputs.on_grid:
         bound = np.full(len(sums), np.inf)
     bound[~np.isfinite(sums).all(axis=1)] = np.inf
     return np.stack([np.nan_to_num(sums), np.repeat(bound[:, None], sums.shape[1], axis=1)], axis=1)
 
 
-def _largest(inputs: Inputs, seen: _Tensors, out: str, depth: int) -> float:
-    """The largest sum of absolute terms that an element may have, where these are products."""
-    parts = inputs.parts
-    if parts.partners is None:
-        return np.inf
-    factors = [inputs.batch.gradient, *filter(None, [parts.partners.get(out)])]
-    tensors = [array for name in factors if (array := seen[name]) is not None]
-    return depth * float(np.prod([np.abs(array).max(initial=0.0) for array in tensors]))
+def largest(inputs: Inputs, seen: _Tensors) -> dict[str, float]:
+    """The largest absolute value of each tensor that is there, where terms are products."""
+    if inputs.parts.partners is None:
+        return {}
+    return {
+        name: float(max(array.max(initial=0.0), -array.min(initial=0.0)))
+        for name, array in seen.items()
+        if array is not None
+    }
 
 
-def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int) -> None:
+def _add_outputs(groups: Groups, inputs: Inputs, depths: Mapping[str, int], deepest: int) -> None:
     """Goldens and sums of absolute terms; most from inputs as they are computed with, some as they
     are read, and with bounds that allow for either.
     """
@@ -136,48 +155,68 @@ def _add_outputs(groups: _Groups, inputs: Inputs, depths: Mapping[str, int], dee
     ):
         if not outputs:
             continue
-        goldens, magnitudes = _evaluate(inputs, tensors, outputs, deepest)
+        goldens, magnitudes = evaluate(inputs, tensors, outputs, deepest)
         shares = (
-            _shares(inputs, tensors, otherwise, (goldens, magnitudes), outputs, deepest)
+            shares_of(inputs, tensors, otherwise, (goldens, magnitudes), outputs, deepest)
             if inputs.subnormal or otherwise
             else {}
         )
         for out in outputs:
             if out in inputs.places:
                 inputs.arrays[out, "sums"] = _sums(inputs, tensors, out, depths[out], bool(shares))
-            dtype, quantum, axes = (
-                batch.tensors[out].dtype,
-                _quantum(inputs, out),
-                batch.turned.get(out),
-            )
-            golden, magnitude = turned(goldens[out], axes), turned(magnitudes[out], axes)
-            if DTYPES[dtype].whole and quantum is None and beyond_float(inputs.values):
-                magnitude = np.full_like(magnitude, np.inf)
-            moved = turned(shares[out], axes) if out in shares else None
-            unrounded = out in exact and not inputs.rounded
-            rounded_to = None if unrounded else kept_in(batch.compute, dtype)
-            key = (
-                dtype,
-                rounded_to,
-                moved is None,
-                quantum is None,
-                id(golden) if golden.size > SMALL else 0,
-            )
-            output = _Output(
-                inputs.arrays,
+            add_output(
+                groups,
+                inputs,
                 out,
-                golden,
-                magnitude,
-                moved,
+                (goldens[out], magnitudes[out], shares.get(out)),
                 depths[out],
-                quantum,
                 gain,
-                out in parts.differences,
             )
-            groups.setdefault(key, []).append(output)
 
 
-def _shares(
+def add_output(
+    groups: Groups,
+    inputs: Inputs,
+    out: str,
+    known: tuple[Array, Array, Array | None],
+    depth: int,
+    gain: float,
+) -> None:
+    """Let an output be bounded with others, of whose elements golden, magnitude and share are
+    ``known``.
+    """
+    batch = inputs.batch
+    dtype, quantum, axes = batch.tensors[out].dtype, _quantum(inputs, out), batch.turned.get(out)
+    golden, magnitude = turned(known[0], axes), turned(known[1], axes)
+    if DTYPES[dtype].whole and quantum is None and beyond_float(inputs.values):
+        magnitude = np.full_like(magnitude, np.inf)
+    moved = None if known[2] is None else turned(known[2], axes)
+    unrounded = out in batch.exact and not inputs.rounded
+    rounded_to = None if unrounded else kept_in(batch.compute, dtype)
+    alone = id(golden) if golden.size > SMALL else 0
+    output = _Output(
+        inputs.arrays,
+        out,
+        golden,
+        magnitude,
+        moved,
+        depth,
+        quantum,
+        gain,
+        out in inputs.parts.differences,
+    )
+    key = dtype, rounded_to, moved is None, quantum is None, alone
+    groups.setdefault(key, []).append(output)
+
+
+def bound(groups: Groups) -> None:
+    """Store the goldens and bounds of all outputs."""
+    while groups:
+        (dtype, rounded_to, *_), outputs = groups.popitem()
+        _bound(dtype, rounded_to, outputs)
+
+
+def shares_of(
     inputs: Inputs,
     tensors: _Tensors,
     otherwise: _Tensors,
@@ -191,15 +230,15 @@ def _shares(
     batch, (goldens, most) = inputs.batch, found
     others, kept = found
     if otherwise:
-        _, most = _evaluate(inputs, as_far_apart(tensors, otherwise), outputs, depth)
+        _, most = evaluate(inputs, as_far_apart(tensors, otherwise), outputs, depth)
     if inputs.subnormal:
-        others, kept = _evaluate(
+        others, kept = evaluate(
             inputs, without_subnormals(tensors, batch.inputs, batch.compute), outputs, depth
         )
     return {out: share(most[out], kept[out], goldens[out], others[out]) for out in outputs}
 
 
-def _evaluate(
+def evaluate(
     inputs: Inputs, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[_Outputs, _Outputs]:
     """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the

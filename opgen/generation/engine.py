@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from opgen.bundle.format.dtypes import BundleError
-from opgen.bundle.format.layout import Layout
-from opgen.bundle.format.seeds import Seeds
+from opgen.bundle.write.blocks import Arrays as Written
 from opgen.bundle.write.blocks import Blocks
 from opgen.bundle.write.output import write_errors
 from opgen.bundle.write.writer import Writer
-from opgen.generation import cluster, computing, needs, processes
+from opgen.generation import cluster, computing, needs, processes, rows
 from opgen.generation.inputs import Arrays
-from opgen.generation.needs import side_by_side
+from opgen.generation.needs import layout, side_by_side
 from opgen.generation.seeding import seeds
 from opgen.numerics.arrays import Array
 from opgen.suite.batch import Batch
@@ -78,13 +77,6 @@ def _size(batch: Batch) -> int:
 
 
 # writing ------------------------------------------------------------------------------------------
-def layout(suite: Suite, drawn: Seeds | None = None, samples: int = 0) -> Layout:
-    """Where everything of a suite will lie, before any of it exists; what is drawn, nowhere, and of
-    each output at most so many elements, unless ``samples`` is 0.
-    """
-    return needs.layout(suite, drawn, samples)
-
-
 def write(
     suite: Suite,
     path: str | Path,
@@ -111,6 +103,7 @@ def write(
     which ``resume`` goes on from.
     """
     drawn = seeds(suite.batches, seed) if seeded else None
+    work = partial(rows.compute, seed=seed, samples=samples, seeded=seeded)
     with Writer(
         path,
         header,
@@ -128,7 +121,7 @@ def write(
         _log.info("%s: %d cases to compute, in %d batches", path, _cases(waiting), len(waiting))
         if dask:
             for some, arrays in cluster.computed(
-                partial(computing.compute, seed=seed, samples=samples),
+                work,
                 partial(together, waiting, most=chunk or TOGETHER),
                 (_each(waiting, "op"), _each(waiting, "recipe")),
                 dask,
@@ -136,13 +129,14 @@ def write(
                 writer.write(zip([batch.rows for batch in some], arrays, strict=True))
                 tell(_cases(some))
         else:
-            for some, rows, digests in _in_processes(
+            for some, written, digests in _in_processes(
                 writer.port(),
                 list(together(waiting, workers, chunk or TOGETHER)),
-                partial(computing.compute, seed=seed, samples=samples),
+                work,
                 workers,
+                partial(needs.memory_of, samples=samples, seeded=seeded),
             ):
-                writer.accept(rows, digests)
+                writer.accept(written, digests)
                 tell(_cases(some))
     _log.info("%s: written, digest %s", path, writer.digest)
     return str(writer.digest)
@@ -170,8 +164,9 @@ def _each(batches: Sequence[Batch], what: str) -> tuple[str, ...]:
 def _in_processes(
     port: Blocks,
     chunks: Sequence[list[Batch]],
-    computed: Callable[[list[Batch]], list[Arrays]],
+    computed: Callable[[list[Batch]], Sequence[Written]],
     workers: int,
+    memory: Callable[[Batch], int],
 ) -> Iterator[tuple[list[Batch], Array, Array]]:
     """Chunks that local processes, this one among them, have computed and written, with layout rows
     and digests; no process outlives this.
@@ -186,7 +181,9 @@ def _in_processes(
     )
     try:
         with port, write_errors(port.path):
-            for number, places in side_by_side([chunks[place] for place in large_first], workers):
+            for number, places in side_by_side(
+                [chunks[place] for place in large_first], workers, memory=memory
+            ):
                 tasks = [large_first[place] for place in places]
                 for place, rows, digests in processes.answers(work, tasks, min(number, len(tasks))):
                     yield chunks[place], rows, digests

@@ -6,11 +6,12 @@ for small ones, what numpy asks per call is more than what it asks per element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import chain
 from math import prod
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from opgen.generation.kernels import Parts, blamed, check
@@ -56,7 +57,8 @@ class Inputs:
     ``on_grid``: all data are, so that all sums are exact as they are. ``small``: no tensor has more
     than ``SMALL`` elements, all cases together. ``subnormal``: some may be subnormal in the compute
     dtype. ``unsaved``: those that the kernel computes of the others. ``places``: the flat places
-    of outputs that are looked at, of those of which not all are.
+    of outputs that are looked at, of those of which not all are. ``first``: the numbers of inputs
+    that stand before those of a batch that is a part of another.
     """
 
     batch: Batch
@@ -71,6 +73,7 @@ class Inputs:
     subnormal: bool = False
     unsaved: list[str] = field(default_factory=list)
     places: dict[str, Array] = field(default_factory=dict)
+    first: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def seen(self) -> dict[str, Array | None]:
@@ -86,8 +89,15 @@ _Tensor: TypeAlias = tuple[Inputs, str, TensorDesc, int, int]
 """An input of a batch, its name, its descriptor, the cases, and its elements in one of them."""
 
 
-def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inputs]:
-    """Draw and round every input; ``depths`` are the longest sums of each batch."""
+def fill(
+    batches: Sequence[Batch],
+    depths: Sequence[int],
+    seed: int,
+    first: Mapping[str, int] = MappingProxyType({}),
+) -> list[Inputs]:
+    """Draw and round every input; ``depths`` are the longest sums of each batch. ``first`` is that
+    of a single batch.
+    """
     known, end = keys(seed, chain.from_iterable([batch.ids for batch in batches])), 0
     parts = {op: Parts.of(op) for op in {batch.op for batch in batches}}
     filled = []
@@ -100,6 +110,7 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
                 known[end : (end := end + len(batch.ids))],
                 dict.fromkeys(batch.roles),
                 on_grid,
+                first=first,
             )
         )
     groups: dict[object, list[_Tensor]] = {}
@@ -116,7 +127,7 @@ def fill(batches: Sequence[Batch], depths: Sequence[int], seed: int) -> list[Inp
             small = cases * size <= SMALL
             if not small:
                 inputs.small = False
-            together = small and numbers.alike is not None and name not in batch.given
+            together = small and numbers.alike is not None and name not in {*batch.given, *first}
             groups.setdefault(numbers.alike if together else (id(inputs), name), []).append(
                 (inputs, name, desc, cases, size)
             )
@@ -238,8 +249,11 @@ def _values(tensors: Sequence[_Tensor]) -> Array:
     batch, numbers = first.batch, first.numbers[name]
     if numbers.alike is not None and name not in batch.given:
         parts = 2 if DTYPES[numbers.tensor.dtype].complex else 1
-        wanted = [(inputs.keys, name, size * parts) for inputs, name, _, _, size in tensors]
-        return draw_alike(batch.recipe, numbers.tensor, wanted)
+        before = first.first.get(name, 0) * parts
+        wanted = [
+            (inputs.keys, name, before + size * parts) for inputs, name, _, _, size in tensors
+        ]
+        return draw_alike(batch.recipe, numbers.tensor, wanted, before)
     tensor = replace(
         numbers.tensor,
         name=name,

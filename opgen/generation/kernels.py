@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -34,6 +34,7 @@ class Parts(NamedTuple):
     both: Any
     at: Any
     signed: Any
+    by_rows: Callable[..., tuple[str, ...]] | None
     gain: Any
     places: Any
     scale: Any
@@ -54,6 +55,7 @@ class Parts(NamedTuple):
             functions.get("both"),
             functions.get("at"),
             functions.get("signed"),
+            functions.get("by_rows"),
             functions.get("gain"),
             functions.get("places"),
             functions.get("scale"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -10,11 +10,13 @@ import numpy as np
 
 from opgen.bundle.format.layout import Layout
 from opgen.bundle.format.seeds import Seeds
-from opgen.generation import kernels
+from opgen.generation import kernels, rows
 from opgen.generation.sampling import marked
 from opgen.model import FileError, Problem, size
+from opgen.numerics.formats import DTYPES
 from opgen.numerics.recipes import RECIPES
 from opgen.suite.batch import Batch
+from opgen.suite.budget import WORKED
 from opgen.suite.memory import available
 from opgen.suite.suite import Suite
 
@@ -51,53 +53,82 @@ def layout(suite: Suite, drawn: Seeds | None = None, samples: int = 0) -> Layout
 
 def needs(suite: Suite, drawn: Seeds | None = None, samples: int = 0) -> Needs:
     """What a suite takes, with the arguments of :func:`layout`."""
-    memory = [memory_of(batch) for batch in suite.batches]
+    memory = [memory_of(batch, samples, drawn is not None) for batch in suite.batches]
     return Needs(
         layout(suite, drawn, samples).bytes,
         max(memory, default=0),
-        sum(map(_seconds, suite.batches)),
+        sum(_seconds(batch, samples) for batch in suite.batches),
     )
 
 
-def memory_of(batch: Batch) -> int:
-    """Bytes that a case of a batch takes at most while it is computed, in a worker of its own."""
+def memory_of(batch: Batch, samples: int = 0, seeded: bool = False) -> int:
+    """Bytes that a case of a batch takes at most while it is computed, in a worker of its own;
+    ``seeded``: without the inputs that the file says how to draw.
+    """
     plain = RECIPES[batch.recipe].on_grid and kernels.Parts.of(batch.op).partners is not None
-    return SCRATCH + batch.elements * (PRODUCTS if plain else OTHERS)
+    stored, worked = 0, batch.elements
+    if samples and (cut := rows.cuttable(batch)):
+        worked = rows.part_of(batch, cut).elements
+        descs = [batch.tensors[name] for name in rows.held(batch, cut, seeded)]
+        stored = sum(prod(desc.shape) * DTYPES[desc.dtype].numpy.itemsize for desc in descs)
+    return SCRATCH + stored + worked * (PRODUCTS if plain else OTHERS)
 
 
-def _seconds(batch: Batch) -> float:
-    products = 0
-    if kernels.Parts.of(batch.op).partners:
+def _seconds(batch: Batch, samples: int = 0) -> float:
+    products, kernel = 0, kernels.Parts.of(batch.op)
+    if kernel.partners:
         depths = kernels.depths(batch)
-        products = sum(prod(batch.tensors[out].shape) * depths[out] for out in batch.wanted)
+        most = samples if samples and kernel.at else 2**62
+        products = sum(
+            min(prod(batch.tensors[out].shape), most) * depths[out] for out in batch.wanted
+        )
     return len(batch.ids) * (PER_ELEMENT * batch.elements + PER_PRODUCT * products)
 
 
-def refuse_too_large(suite: Suite, file: str) -> None:
-    """FileError that names the calls of a file whose data memory cannot hold."""
-    large = [one for one in suite.left_out if one.key == "memory"]
-    problems = [
-        Problem(
-            file,
-            None,
-            case,
-            f"{suite.without_data[case]}; --skip-too-large checks the status alone",
+def fitting(
+    suite: Suite,
+    file: str,
+    skip: bool = False,
+    samples: int = 0,
+    seeded: bool = False,
+    room: int | None = None,
+) -> Suite:
+    """A suite of the calls of a file, without the data of those that need more memory than there
+    is; FileError that names them, unless they are to be skipped.
+    """
+    room = available() if room is None else room
+    why = {case: suite.without_data[case] for lost in suite.left_out for case in lost.cases} | {
+        case: f"takes {size(least)} of memory, and there are {size(room)}"
+        for batch in suite.batches
+        if (least := min(batch.elements * WORKED, memory_of(batch, samples, seeded))) > room
+        for case in batch.ids
+    }
+    if why and not skip:
+        less = "" if samples else "--inputs seeded --golden sampled may need less; "
+        raise FileError(
+            [
+                Problem(
+                    file, None, case, f"{why[case]}; {less}--skip-too-large checks the status alone"
+                )
+                for case in why
+            ]
         )
-        for one in large
-        for case in one.cases
-    ]
-    if problems:
-        raise FileError(problems)
+    return suite.without(why)
 
 
 def side_by_side(
-    chunks: Sequence[list[Batch]], workers: int, room: int | None = None
+    chunks: Sequence[list[Batch]],
+    workers: int,
+    room: int | None = None,
+    memory: Callable[[Batch], int] = memory_of,
 ) -> Iterator[tuple[int, list[int]]]:
     """How many workers may compute some chunks at a time without more memory than there is, and the
     places of these chunks; the largest, which share it with the fewest, first.
     """
     room = available() if room is None else room
-    memory = np.array([max(map(memory_of, chunk)) for chunk in chunks])
-    together = np.clip(room // np.maximum(memory, 1), 1, workers)
+    needed = np.array([max(map(memory, chunk)) for chunk in chunks])
+    together = np.clip(room // np.maximum(needed, 1), 1, workers)
+    # in powers of two: where one number ends, workers wait
+    together = np.where(together < workers, 2 ** np.log2(together).astype(np.int64), together)
     for number in np.unique(together).tolist():
         yield number, np.flatnonzero(together == number).tolist()

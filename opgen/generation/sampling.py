@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 import numpy as np
 
-from opgen.calls.categorical import Categorical
 from opgen.calls.stored_tensors import StoredTensors
 from opgen.generation.kernels import Parts
 from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import Limits
 from opgen.numerics.chain import Chain
-from opgen.numerics.signs import DRAWS, additions, signed_sums, signs
+from opgen.numerics.signs import DRAWS, signed_sums
 from opgen.numerics.splitmix import SplitMix
 from opgen.suite.batch import Batch
 
@@ -125,34 +124,36 @@ class Sampled:
         outputs = function(tensors, names, whole) if whole else {}
         return outputs | (self.parts.at(tensors, names, sampled) if sampled else {})
 
-    def sums(
-        self,
-        tensors: Mapping[str, Array | None],
-        names: Mapping[str, object],
-        out: str,
-        shape: tuple[int, ...],
-    ) -> tuple[Array, Array]:
-        """(B, draws) signed sums over an output, and (B,) sums of the absolute terms of all its
-        elements.
-        """
-        if self.parts.signed is None:
-            goldens, sizes = (
-                function(tensors, names, (out,))[out]
-                for function in (self.parts.golden, self.parts.magnitude)
-            )
-            weights = signs(shape)
-            rows = [signed_sums(one.reshape(shape), weights) for one in goldens]
-            return np.stack(rows), sizes.reshape(len(sizes), -1).sum(axis=1)
-        absolute = {name: None if a is None else np.abs(a) for name, a in tensors.items()}
-        ones = [np.ones((1, extent)) for extent in shape]
-        return (
-            self.parts.signed(tensors, names, {out: signs(shape)})[out],
-            self.parts.signed(absolute, names, {out: ones})[out][:, 0],
-        )
-
     def as_parts(self) -> Parts:
         """The kernel that computes these."""
         return self.parts._replace(golden=self.golden, magnitude=self.magnitude, both=None)
+
+
+def sums(
+    parts: Parts,
+    tensors: Mapping[str, Array | None],
+    names: Mapping[str, object],
+    out: str,
+    weights: Sequence[Array],
+    known: tuple[Array, Array] | None = None,
+) -> tuple[Array, Array]:
+    """(B, draws) signed sums over an output, and (B,) sums of the absolute terms of all its
+    elements; ``weights`` are (draws, extent) of its axes. ``known``: its golden and magnitude.
+    """
+    if parts.signed is None:
+        goldens, sizes = known or (
+            parts.golden(tensors, names, (out,))[out],
+            parts.magnitude(tensors, names, (out,))[out],
+        )
+        shape = [weight.shape[1] for weight in weights]
+        rows = [signed_sums(golden.reshape(shape), weights) for golden in goldens]
+        return np.stack(rows), sizes.reshape(len(sizes), -1).sum(axis=1)
+    absolute = {name: None if a is None else np.abs(a) for name, a in tensors.items()}
+    ones = [np.ones((1, weight.shape[1])) for weight in weights]
+    return (
+        parts.signed(tensors, names, {out: weights})[out],
+        parts.signed(absolute, names, {out: ones})[out][:, 0],
+    )
 
 
 def bound_of_sums(
@@ -179,7 +180,7 @@ def bound_of_sums(
         result = np.where(fits, result, result + half)
         over = (most * (1.0 + grown) + flush) * (1.0 + 2.0**-form.digits) > form.max
         result = np.where(over, np.inf, result)
-    steps = (additions(shape) + float(limits.depth[0])) * 2.0**-53
+    steps = (count + len(shape) + float(limits.depth[0])) * 2.0**-53  # additions of a term
     added = 4.0 * steps * (total + result)
     inexact = (result > 0) | ~(total <= 2.0**53 * quantum)
     return np.asarray((result + np.where(inexact, added, 0.0)) * (1.0 + 2.0**-40))
@@ -193,22 +194,12 @@ def marked(stored: StoredTensors, batches: Sequence[Batch], most: int) -> Stored
         for out, at in places(batch, most).items()
         for row in batch.rows.tolist()
     }
-    kinds: list[tuple[str, str, str]] = []
-    elements, counts = [], []
-    for case, tensors in enumerate(stored):
-        before = len(kinds)
-        for name, role, dtype, count in tensors:
-            size = sizes.get((case, name)) if role in ("golden", "bound") else None
-            kinds.append((name, role, dtype))
-            elements.append(count if size is None else size)
-            if role == "bound" and size is not None:
-                kinds += [(name, "places", "INT64"), (name, "sums", "DOUBLE")]
-                elements += [size, 2 * DRAWS]
-        counts.append(len(kinds) - before)
-    return replace(
-        stored,
-        kind=Categorical.of(kinds),
-        elements=np.array(elements, dtype=np.int64),
-        counts=np.array(counts, dtype=np.int64),
-        of=np.arange(len(counts)),
-    )
+
+    def new(
+        case: int, name: str, role: str, dtype: str, count: int
+    ) -> list[tuple[str, str, str, int]]:
+        size = sizes.get((case, name), 0) if role in ("golden", "bound") else 0
+        beside = [(name, "places", "INT64", size), (name, "sums", "DOUBLE", 2 * DRAWS)]
+        return [(name, role, dtype, size or count), *(beside if size and role == "bound" else ())]
+
+    return stored.changed(new)

@@ -19,14 +19,19 @@ def seeds(batches: Sequence[Batch], seed: int) -> Seeds:
     return Seeds.of([one for batch in batches for one in _of_batch(batch, seed)])
 
 
-def _of_batch(batch: Batch, seed: int) -> Iterator[Seed]:
-    depth = max(kernels.depths(batch).values(), default=1)
-    known = keys(seed, batch.ids)
+def drawn(batch: Batch) -> dict[str, tuple[int, int, int]]:
+    """Such inputs of a batch, each with the steps that it is drawn by."""
+    depth, steps = max(kernels.depths(batch).values(), default=1), {}
     for name, numbers in numbers_of(batch, kernels.Parts.of(batch.op), depth).items():
         way = RECIPES[batch.recipe].draw(numbers.tensor.role)
-        held = name in batch.given or is_saved(batch, name) or not batch.tensors[name].plain
-        if way.steps is None or held:
-            continue
-        steps = way.steps(numbers.tensor)
+        free = name not in batch.given and not is_saved(batch, name)
+        if way.steps is not None and free and batch.tensors[name].plain:
+            steps[name] = way.steps(numbers.tensor)
+    return steps
+
+
+def _of_batch(batch: Batch, seed: int) -> Iterator[Seed]:
+    known = keys(seed, batch.ids)
+    for name, steps in drawn(batch).items():
         for row, start in zip(batch.rows.tolist(), starts(known, name).tolist(), strict=True):
             yield Seed(row, name, start, *steps)

@@ -71,6 +71,9 @@ class Kernel(Protocol):
       the golden, where that takes less than all of them; only where every term is a product;
     * ``signed``, beside ``at``, of the tensors, the names, and output -> (draws, extent) for each
       of its axes: (B, draws) sums over the output, each element multiplied by a number per axis;
+    * ``by_rows``, of names and shapes: the tensors whose first axes are cut alike where a large
+      case is computed in parts; an element of such an output depends on its own rows of these
+      inputs alone, and any other output is a sum over rows;
     * ``scale``, of names: the exponent of a power of two that a gradient is divided by, at least:
       data on a grid are as much larger, so that no quotient is subnormal;
     * ``thresholds``, of names: arguments of a function at which it changes; data lie on them, just

@@ -24,5 +24,4 @@ def mask_of(count: int, batch: int) -> Array:
 def kept(mask: Array, shape: tuple[int, ...]) -> Array:
     """Which elements of a stack (B, *shape) the bits of a mask (B, ...) keep."""
     bits = np.unpackbits(mask.reshape(len(mask), -1).astype(np.uint8), axis=1, bitorder="little")
-    count = int(np.prod(shape[1:]))
-    return bits[:, :count].reshape(shape).astype(bool)
+    return bits[:, : int(np.prod(shape[1:]))].reshape(shape).astype(bool)

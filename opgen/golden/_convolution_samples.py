@@ -7,13 +7,17 @@ per window (:mod:`opgen.golden.convolution_backward`). Positions on an axis belo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from opgen.golden import Array
+
+_ROOM = 1 << 19
+"""Numbers that are made of some channels at a time."""
 
 
 @dataclass(frozen=True)
@@ -68,34 +72,28 @@ def of_weight(
     return result
 
 
-def of_wide(
-    narrow: Array, weight: Array, axes: Sequence[SlidingAxis], groups: int, at: Array
+def of_input(
+    source: Array,
+    weight: Array,
+    axes: Sequence[SlidingAxis],
+    groups: int,
+    at: Array,
+    wide: bool,
 ) -> Array:
-    """(P,) elements of the wide tensor's gradient, at ``at`` (2 + axes, P): the case, the channel,
-    a position on each axis. The weight is (narrow channels, wide ones of a group, *kernel).
+    """(P,) elements of the gradient of the wide tensor, or else of the narrow one, at ``at`` (2 +
+    axes, P): the case, the channel, a position on each axis. ``source`` is the other tensor; the
+    weight is (narrow channels, wide ones of a group, *kernel).
     """
     case, channel, *places = at
-    group, within = np.divmod(channel, weight.shape[1])
-    channels = _of_group(group, weight.shape[0] // groups)
+    group, own = np.divmod(channel, weight.shape[1] if wide else weight.shape[0] // groups)
+    channels = _of_group(group, source.shape[1] // groups)
+    through = SlidingAxis.narrow_of if wide else SlidingAxis.wide_of
     result = np.zeros(at.shape[1])
-    for taps, others, there in _met(axes, places, SlidingAxis.narrow_of):
+    for taps, others, there in _met(axes, places, through):
         mine = channels[there]
-        terms = narrow[(case[there, None], mine, *(other[there, None] for other in others))]
-        result[there] += np.einsum("pc,pc->p", terms, weight[(mine, within[there, None], *taps)])
-    return result
-
-
-def of_narrow(
-    wide: Array, weight: Array, axes: Sequence[SlidingAxis], groups: int, at: Array
-) -> Array:
-    """(P,) the same of the narrow tensor's gradient, whose windows slide over the wide one."""
-    case, channel, *places = at
-    channels = _of_group(channel // (weight.shape[0] // groups), weight.shape[1])
-    result = np.zeros(at.shape[1])
-    for taps, others, there in _met(axes, places, SlidingAxis.wide_of):
-        index = (case[there, None], channels[there], *(other[there, None] for other in others))
-        factors = weight[(channel[there], slice(None), *taps)]
-        result[there] += np.einsum("pc,pc->p", wide[index], factors)
+        terms = source[(case[there, None], mine, *(other[there, None] for other in others))]
+        row = (mine, own[there, None]) if wide else (channel[there], slice(None))
+        result[there] += np.einsum("pc,pc->p", terms, weight[(*row, *taps)])
     return result
 
 
@@ -105,12 +103,13 @@ def _of_group(group: Array, size: int) -> Array:
 
 
 def _met(
-    axes: Sequence[SlidingAxis], places: Sequence[Array], through: object
+    axes: Sequence[SlidingAxis],
+    places: Sequence[Array],
+    through: Callable[[SlidingAxis, Array, int], tuple[Array, Array]],
 ) -> Iterator[tuple[tuple[int, ...], list[Array], Array]]:
     """For each tap of the kernel, the positions that it joins with some places, and which of these
     meet one.
     """
-    assert callable(through)
     for taps in product(*(range(axis.kernel) for axis in axes)):
         met = [through(axis, at, tap) for axis, at, tap in zip(axes, places, taps, strict=True)]
         there = np.flatnonzero(np.logical_and.reduce([known for _, known in met]))
@@ -131,15 +130,14 @@ def elements(
     wide, narrow = (dy, x) if transposed else (x, dy)
     shape = (w if output == "gradWeight" else x).shape[1:]
     at = np.stack(np.unravel_index(places, shape))
-    rows = []
-    for case in range(len(dy)):
-        if output == "gradWeight":
-            rows.append(of_weight(wide[case], narrow[case], axes, groups, at))
-        elif transposed:
-            rows.append(of_narrow(wide[case], w[case], axes, groups, at))
-        else:
-            rows.append(of_wide(narrow[case], w[case], axes, groups, at))
-    return np.stack(rows)
+    return np.stack(
+        [
+            of_weight(wide[case], narrow[case], axes, groups, at)
+            if output == "gradWeight"
+            else of_input(dy[case], w[case], axes, groups, at, not transposed)
+            for case in range(len(dy))
+        ]
+    )
 
 
 # sums with signs ----------------------------------------------------------------------------------
@@ -158,40 +156,28 @@ def sums(
     dy, x, w = (tensors[name] for name in ("gradOutput", "input", "weight"))
     wide, narrow = (dy, x) if transposed else (x, dy)
     if output == "gradWeight":
-        rows = [_weight_sums(*pair, axes, groups, signs) for pair in zip(wide, narrow, strict=True)]
-    else:
-        source, matrices = (wide, _onto_wide) if transposed else (narrow, _onto_narrow)
-        rows = [
-            _input_sums(one, factors, groups, transposed, signs, matrices(axes, signs[2:]))
-            for one, factors in zip(source, w, strict=True)
+        pairs = zip(wide, narrow, strict=True)
+        return np.stack([_weight_sums(*pair, axes, groups, signs) for pair in pairs])
+    matrices = _onto_kernel_of(axes, signs[2:], transposed)
+    return np.stack(
+        [
+            _input_sums(one, factors, groups, transposed, signs, matrices)
+            for one, factors in zip(dy, w, strict=True)
         ]
-    return np.stack(rows)
+    )
 
 
-def _onto_narrow(axes: Sequence[SlidingAxis], signs: Sequence[Array]) -> list[Array]:
-    """(draws, kernel, narrow) of each axis: the sign of the wide position that a tap joins with a
-    narrow one, 0 where there is none.
+def _onto_kernel_of(axes: Sequence[SlidingAxis], signs: Sequence[Array], wide: bool) -> list[Array]:
+    """(draws, kernel, extent) of each axis: the sign of the position that a tap joins with one of
+    the wide tensor, or else of the narrow one; 0 where there is none.
     """
     result = []
     for axis, sign in zip(axes, signs, strict=True):
-        matrix = np.zeros((len(sign), axis.kernel, axis.narrow))
+        matrix = np.zeros((len(sign), axis.kernel, axis.wide if wide else axis.narrow))
         for tap in range(axis.kernel):
-            mine, other = axis.windows(tap)
-            matrix[:, tap, mine] = sign[:, other]
-        result.append(matrix)
-    return result
-
-
-def _onto_wide(axes: Sequence[SlidingAxis], signs: Sequence[Array]) -> list[Array]:
-    """(draws, kernel, wide) of each axis: the sign of the narrow position that a tap joins with a
-    wide one.
-    """
-    result = []
-    for axis, sign in zip(axes, signs, strict=True):
-        matrix = np.zeros((len(sign), axis.kernel, axis.wide))
-        for tap in range(axis.kernel):
-            mine, other = axis.windows(tap)
-            matrix[:, tap, other] = sign[:, mine]
+            narrow, other = axis.windows(tap)
+            mine, joined = (other, narrow) if wide else (narrow, other)
+            matrix[:, tap, mine] = sign[:, joined]
         result.append(matrix)
     return result
 
@@ -204,21 +190,41 @@ def _input_sums(
     signs: Sequence[Array],
     matrices: Sequence[Array],
 ) -> Array:
-    """(draws,) of one case: what each element of ``source`` (N, channels, *extents) is multiplied
-    by in the whole sum is the same for all N.
+    """(draws,) of one case: the weight is summed over the output's channels, ``source`` (N,
+    channels, *extents) over its positions, a few channels at a time; then they are multiplied.
     """
-    split = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
-    total = np.zeros(len(signs[0]))
-    flat = source.reshape(len(source), -1)
-    for draw in range(len(total)):
-        channel = signs[1][draw].reshape(groups, -1)
-        subscripts = "gnw...,gn->gw..." if transposed else "gnw...,gw->gn..."
-        factor = np.einsum(subscripts, split, channel)
-        factor = factor.reshape(-1, *factor.shape[2:])
-        for matrix in matrices:  # each turns the first of the kernel's axes into a last one
-            factor = np.tensordot(factor, matrix[draw], axes=(1, 0))
-        total[draw] = signs[0][draw] @ (flat @ factor.reshape(-1))
+    draws, kernel = len(signs[0]), weight.shape[2:]
+    split = weight.reshape(groups, weight.shape[0] // groups, weight.shape[1], prod(kernel))
+    if transposed:
+        split = split.swapaxes(1, 2)
+    channel = signs[1].reshape(draws, groups, -1).swapaxes(0, 1)
+    factor = np.matmul(channel, split.swapaxes(1, 2).reshape(groups, channel.shape[2], -1))
+    factor = factor.swapaxes(0, 1).reshape(draws, -1, prod(kernel))
+    per_channel = draws * kernel[-1] * prod(source.shape[2:-1])
+    step = max(1, _ROOM // per_channel)
+    total = np.zeros(draws)
+    for sign, sample in zip(signs[0].T, source, strict=True):
+        for start in range(0, len(sample), step):
+            some = slice(start, start + step)
+            moved = _onto_kernel(sample[some], matrices).reshape(draws, -1)
+            total += sign * np.einsum("dk,dk->d", moved, factor[:, some].reshape(draws, -1))
     return total
+
+
+def _onto_kernel(values: Array, matrices: Sequence[Array]) -> Array:
+    """(draws, channels, *kernel) of (channels, *extents): each axis is multiplied by a matrix
+    (kernel, extent) of the draw.
+    """
+    *outer, last = matrices
+    draws, taps, extent = last.shape
+    moved = values.reshape(-1, extent) @ last.reshape(-1, extent).T
+    moved = np.moveaxis(moved.reshape(-1, draws, taps), 1, 0)
+    for matrix in reversed(outer):
+        extent = matrix.shape[2]
+        moved = moved.reshape(draws, -1, extent, taps)
+        moved = np.matmul(matrix[:, None], moved)
+        taps *= matrix.shape[1]
+    return moved
 
 
 def _weight_sums(

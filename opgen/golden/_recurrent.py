@@ -41,8 +41,7 @@ def of_weight(gates: Tracked, inputs: Tracked) -> Tracked:
 def of_bias(gates: Tracked) -> Tracked:
     """The gradient of a bias."""
     shape = len(gates.value), -1, gates.value.shape[-1]
-    flat = Tracked(gates.value.reshape(shape), gates.error.reshape(shape))
-    return flat.sum(1)[:, 0]
+    return Tracked(gates.value.reshape(shape), gates.error.reshape(shape)).sum(1)[:, 0]
 
 
 def transformed(x: Array, weight: Array, bias: Array | None) -> Array:

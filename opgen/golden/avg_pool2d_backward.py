@@ -6,13 +6,22 @@ Exact if gradOutput is in multiples of the divisors.
 
 from __future__ import annotations
 
-from opgen.golden._adjoint import derived
+from collections.abc import Mapping
+
+from opgen.golden._adjoint import Names, derived
 from opgen.golden._pools import pooled, probe, scale
 
 __all__ = ["scale"]
 VERSION = 3
 forward = pooled("HW")
 golden, magnitude, both, depth, FORWARD = derived(forward)
+
+
+def by_rows(names: Names, shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, ...]:
+    """All tensors: samples, or channels."""
+    return tuple(shapes)
+
+
 PROBES = [
     probe("HW", extent, kernel, stride, pad, override, padded)
     for extent, kernel, stride, pad, override, padded in [

@@ -240,6 +240,11 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
     return weight[0] // names["groups"] * prod(w.overlap for w in geometry.down)
 
 
+def by_rows(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, ...]:
+    """Samples, which share the weight."""
+    return "gradOutput", "input", "gradInput"
+
+
 def places(
     names: Mapping[str, int],
     shapes: Mapping[str, tuple[int, ...]],

@@ -266,6 +266,11 @@ def gain(tensors: Tensors, names: Mapping[str, int]) -> float:
     return max(1.0, float(np.abs(rstd).max())) if rstd is not None and rstd.size else 1.0
 
 
+def by_rows(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, ...]:
+    """Samples, which share gamma."""
+    return "gradOut", "input", "mean", "rstd", "gradInput"
+
+
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
     """The terms of the longest sum, and the roundings of the terms and of what follows the sum."""
     if output == "gradBetaOut":

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from opgen.golden._elementwise import Names, Operands, depth, functions, of_argument, passed, probe
+from opgen.golden._elementwise import (
+    Names,
+    Operands,
+    by_rows,
+    depth,
+    functions,
+    of_argument,
+    passed,
+    probe,
+)
 from opgen.golden._tracked import Tracked, either
 
-__all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
+__all__ = [
+    "FORWARD",
+    "PROBES",
+    "VERSION",
+    "both",
+    "by_rows",
+    "depth",
+    "golden",
+    "magnitude",
+    "thresholds",
+]
 
 VERSION = 1
 PROBES = [probe("gradOutput", "self", output="out")]

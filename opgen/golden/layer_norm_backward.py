@@ -59,6 +59,12 @@ def as_groups(names: Mapping[str, int], shape: tuple[int, ...]) -> dict[str, int
     return {"N": prod(shape[: len(shape) - len(axes)]), "C": prod(axes), "HxW": 1, "group": 1}
 
 
+def by_rows(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, ...]:
+    """The first axis, where it is not normalised."""
+    whole = len(normalised(names)) == len(shapes["input"])
+    return () if whole else ("gradOut", "input", "mean", "rstd", "gradInputOut")
+
+
 def computed(
     tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], copies: Copies
 ) -> dict[str, Array]:

@@ -33,6 +33,11 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
     )
 
 
+def by_rows(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, ...]:
+    """All tensors: samples, or channels."""
+    return tuple(shapes)
+
+
 def reached(names: Mapping[str, int], axis: str) -> Iterator[Array]:
     """For each element of a window along an axis, its place in the image of every window; -1 where
     that is padding.

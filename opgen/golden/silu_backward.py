@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from opgen.golden._elementwise import Names, Operands, depth, functions, of_argument, passed, probe
+from opgen.golden._elementwise import (
+    Names,
+    Operands,
+    by_rows,
+    depth,
+    functions,
+    of_argument,
+    passed,
+    probe,
+)
 from opgen.golden._tracked import Tracked, either, sigmoid
 
-__all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
+__all__ = ["FORWARD", "PROBES", "VERSION", "both", "by_rows", "depth", "golden", "magnitude"]
 
 VERSION = 1
 PROBES = [probe("gradOutput", "self")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from opgen.golden import Array, ProbeCall
@@ -16,6 +18,11 @@ PROBES = [
     ProbeCall({"dim": dim}, {"gradOutput": shape, "output": shape}, ("out",))
     for dim, shape in [(0, (5, 7)), (-1, (5, 300)), (0, ())]
 ]
+
+
+def by_rows(names: Names, shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, ...]:
+    """All tensors, unless the softmax is along the first axis."""
+    return tuple(shapes) if names["dim"] % max(len(shapes["output"]), 1) else ()
 
 
 def formula(of: Operands, names: Names) -> Tracked:

@@ -153,15 +153,18 @@ def draw(recipe: str, known: Array, tensor: InputTensor) -> Array:
     return _finished(values, way, tensor).view(DTYPES[tensor.dtype].wide).reshape(shape)
 
 
-def draw_alike(recipe: str, tensor: InputTensor, tensors: Collection[Tensor]) -> Array:
-    """Fill tensors that have the key of ``tensor``: flat, one after the other."""
+def draw_alike(
+    recipe: str, tensor: InputTensor, tensors: Collection[Tensor], first: int = 0
+) -> Array:
+    """Fill tensors that have the key of ``tensor``: flat, one after the other, without the
+    ``first`` numbers.
+    """
     way = RECIPES[recipe].draw(tensor.role)
     streams = Streams(tensors, way.lanes)
-    nothing, values = np.zeros(1, dtype=np.uint64), np.empty(streams.total)
+    nothing, values = np.zeros(1, dtype=np.uint64), np.empty(streams.total - first)
     for piece in blocks(len(values)):
-        values[piece] = _finished(
-            way.values(streams.lanes(piece)[:, None], nothing, tensor), way, tensor
-        )
+        lanes = streams.lanes(slice(first + piece.start, first + piece.stop))
+        values[piece] = _finished(way.values(lanes[:, None], nothing, tensor), way, tensor)
     return values.view(DTYPES[tensor.dtype].wide)
 
 

@@ -9,7 +9,6 @@ several that cancel each other is missed by half of the draws.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
@@ -60,8 +59,3 @@ def signed_sums(values: Array, weights: Sequence[Array]) -> Array:
             some *= weight.T[index]
         total += some.sum(axis=0)
     return total
-
-
-def additions(shape: Sequence[int]) -> int:
-    """How many additions a term passes through in :func:`signed_sums`, at most."""
-    return prod(shape) + len(shape)

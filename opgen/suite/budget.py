@@ -10,7 +10,6 @@ import numpy as np
 
 from opgen.calls.case_table import CaseTable
 from opgen.calls.layout import elements
-from opgen.model import size
 from opgen.suite.planning.plan_form import Tier
 
 BYTES = 12
@@ -33,12 +32,6 @@ class CaseLimit(NamedTuple):
         """What a plan allows."""
         why = f"their tensors have more than {tier.elements:,} elements in all"
         return cls(tier.elements, "elements", why)
-
-    @classmethod
-    def of_memory(cls, room: int) -> CaseLimit:
-        """What fits into so many bytes of memory."""
-        why = f"their tensors need more memory than the {size(room)} that there are"
-        return cls(room // WORKED, "memory", why)
 
 
 NO_LIMIT = CaseLimit(2.0**53, "elements", "they have more than 2^53 elements")

@@ -200,7 +200,15 @@ class Request:
             lambda spec: shipped_plan(spec.api, self.edition),
         )
         recipe = self.recipe or DEFAULT
-        return call_suite(calls, page, plan, None, given, recipe, self.errata, self.calls)
+        return call_suite(
+            calls,
+            page,
+            plan,
+            given=given,
+            recipe=recipe,
+            source=self.errata,
+            file=self.calls,
+        )
 
     def _recipe(self) -> None:
         """FileError unless the recipe exists and is for calls."""

@@ -29,7 +29,7 @@ from opgen.oracle.judgement import Judgement, judge
 from opgen.oracle.library import answers_to
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch, Given, batches
-from opgen.suite.budget import CaseLimit, LeftOut, left_out
+from opgen.suite.budget import NO_LIMIT, CaseLimit, LeftOut, left_out
 from opgen.suite.enumeration.enumerator import (
     RANDOM_STATE,
     Enumeration,
@@ -39,7 +39,6 @@ from opgen.suite.enumeration.enumerator import (
 from opgen.suite.enumeration.handwritten import with_handwritten
 from opgen.suite.identity import Identity, identity
 from opgen.suite.labelling import label
-from opgen.suite.memory import available
 from opgen.suite.naming import case_ids
 from opgen.suite.planning.plan import Plan
 from opgen.suite.stored import stored
@@ -108,6 +107,23 @@ class Suite:
             stored=self.stored.take(rows),
             batches=batches,
             without_data=without,
+        )
+
+    def without(self, why: Mapping[str, str]) -> Suite:
+        """The suite without the data of some cases, by id, for the reasons that are given."""
+        cases, lost = self.cases, np.isin(self.cases.id, list(why))
+        return replace(
+            self,
+            cases=replace(
+                cases,
+                recipe=cases.recipe.where(~lost, ""),
+                phase=np.where(lost, 1, cases.phase),
+                compute=cases.compute.where(~lost, ""),
+                inconclusive=cases.inconclusive.where(~lost, ""),
+            ),
+            stored=replace(self.stored, of=np.where(lost, 0, self.stored.of)),
+            batches=[batch for batch in self.batches if not lost[batch.rows].all()],
+            without_data={**self.without_data, **why},
         )
 
 
@@ -212,18 +228,17 @@ def call_suite(
     calls: Sequence[NamedCall],
     page: Callable[[Call], Spec],
     plan: Callable[[Spec], Plan],
-    limit: CaseLimit | None = None,
+    limit: CaseLimit = NO_LIMIT,
     given: Given = _NOTHING,
     recipe: str = DEFAULT,
     source: Source = None,
     file: str = "",
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
-    the arrays of its tensors, ``recipe`` draws the others. Calls beyond the ``limit``, by default
-    the memory that there is, have no data. ``source`` is that of :func:`plan_suite`. FileError of
+    the arrays of its tensors, ``recipe`` draws the others. Calls beyond the ``limit`` have no
+    data. ``source`` is that of :func:`plan_suite`. FileError of
     the calls' ``file`` where a given array holds what the rules of its page forbid.
     """
-    limit = limit or CaseLimit.of_memory(available())
     number, first = factorize([id(named.call) for named in calls])
     distinct = [calls[i].call for i in first.tolist()]
     pages = [page(call) for call in distinct]

@@ -13,9 +13,16 @@ import pytest
 from opgen.calls.jsonl import NamedCall
 from opgen.generation import computing
 from opgen.generation.engine import layout, together
-from opgen.generation.needs import SCRATCH, memory_of, needs, side_by_side
-from opgen.model import Call, TensorDesc
+from opgen.generation.needs import (
+    SCRATCH,
+    fitting,
+    memory_of,
+    needs,
+    side_by_side,
+)
+from opgen.model import Call, FileError, TensorDesc
 from opgen.suite.batch import Batch
+from opgen.suite.budget import WORKED
 from tests.support.suites import of_calls
 
 STATUS = Path("/proc/self/status")
@@ -67,6 +74,17 @@ def test_the_bytes_are_those_of_the_layout_and_the_memory_that_of_the_largest() 
     said = needs(suite)
     assert said.bytes == layout(suite).bytes
     assert said.memory == max(map(memory_of, suite.batches)) > SCRATCH and said.seconds > 0
+
+
+def test_a_case_has_data_that_takes_as_much_memory_as_there_is() -> None:
+    suite = of_calls([NamedCall("one", pad(300), {})])
+    least = suite.batches[0].elements * WORKED
+    assert fitting(suite, "calls.jsonl", room=least).batches == suite.batches
+    with pytest.raises(FileError, match=r"one: takes [0-9.]+ MB of memory, and there are"):
+        fitting(suite, "calls.jsonl", room=least - 1)
+    over = fitting(suite, "calls.jsonl", skip=True, room=least - 1)
+    assert ([case.phase for case in over.cases], over.batches) == ([1], [])
+    assert list(over.without_data) == ["one"] and layout(over).data_bytes == 0
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,12 @@ import pytest
 
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
-from opgen.calls.jsonl import NamedCall
 from opgen.calls.purposes import Purpose
 from opgen.calls.table import from_calls
 from opgen.files.resources import cases_folder
 from opgen.model import Call, FileError, Kind, TensorDesc
 from opgen.oracle.judgement import judge
-from opgen.suite.budget import BYTES, WORKED, CaseLimit, LeftOut, left_out
+from opgen.suite.budget import BYTES, left_out
 from opgen.suite.covering import Model, count, cover
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.levels import levels_of
@@ -31,7 +30,7 @@ from opgen.suite.planning.plan import load_plan
 from opgen.suite.planning.plan_form import Tier
 from opgen.suite.selection import Request, remarks
 from opgen.suite.suite import Suite, plan_suite
-from tests.support.suites import EVERY, PAGES, of_calls, page, plan, suite
+from tests.support.suites import EVERY, PAGES, page, plan, suite
 
 
 def with_tier(op: str, **changes):
@@ -238,18 +237,6 @@ def test_a_budget_is_kept_to_the_case_and_to_the_byte(plain: Call) -> None:
     for limits, kept in asked:
         over = left_out(cases, Tier(1, **limits))
         assert "".join(compress("abcd", ~(over["bytes"] | over["cases"]))) == kept, limits
-
-
-def test_a_call_of_as_many_elements_as_may_be_has_data(plain: Call) -> None:
-    size = elements_of(plain)
-    fits, over = (
-        of_calls([NamedCall("one", plain, {})], limit=CaseLimit.of_memory(room))
-        for room in (WORKED * size, WORKED * size - 1)
-    )
-    assert ([case.phase for case in fits.cases], fits.without_data) == ([2], {})
-    assert ([case.phase for case in over.cases], len(over.batches)) == ([1], 0)
-    assert list(over.without_data) == ["one"] and "memory" in over.without_data["one"]
-    assert over.left_out == (LeftOut("reflection_pad2d_backward", "memory", ("one",), True),)
 
 
 def test_too_large_a_call_has_no_data() -> None:

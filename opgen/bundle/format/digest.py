@@ -9,6 +9,7 @@ anew as easily as data.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,21 @@ Digest = xxh3_128
 """A digest of pieces, one after the other: ``update`` and ``digest``."""
 
 
+@dataclass(frozen=True)
+class Digested:
+    """In place of the array (1, size) of a tensor that a file does not hold: what a file says of
+    it.
+    """
+
+    dtype: np.dtype
+    size: int
+    digest: bytes
+
+    def __len__(self) -> int:
+        return 1
+
+
 def digest_column(pieces: Iterable[Bytes]) -> np.ndarray:
     """(pieces,) the digest of each, as tables keep it."""
-    return np.frombuffer(b"".join(map(digest_of, pieces)), dtype=DIGEST_TYPE)
+    digests = [one.digest if isinstance(one, Digested) else digest_of(one) for one in pieces]
+    return np.frombuffer(b"".join(digests), dtype=DIGEST_TYPE)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from opgen.calls.categorical import Categorical
 from opgen.calls.stored_tensors import StoredTensors
 
 
@@ -52,21 +51,10 @@ class Seeds:
         return len(self.case)
 
     def marked(self, stored: StoredTensors) -> StoredTensors:
-        """What cases keep, with the role ``drawn`` for these inputs; each case has a set of its
-        own.
-        """
+        """What cases keep, with the role ``drawn`` for these inputs."""
         known = set(zip(self.case.tolist(), self.name.tolist(), strict=True))
-        kinds, sizes, counts = [], [], []
-        for case, tensors in enumerate(stored):
-            for name, role, dtype, elements in tensors:
-                drawn = role == "input" and (case, name) in known
-                kinds.append((name, "drawn" if drawn else role, dtype))
-                sizes.append(elements)
-            counts.append(len(tensors))
-        return replace(
-            stored,
-            kind=Categorical.of(kinds),
-            elements=np.array(sizes, dtype=np.int64),
-            counts=np.array(counts, dtype=np.int64),
-            of=np.arange(len(counts)),
+        return stored.changed(
+            lambda case, name, role, *rest: [
+                (name, "drawn" if role == "input" and (case, name) in known else role, *rest)
+            ]
         )

@@ -14,7 +14,7 @@ from types import TracebackType
 
 import numpy as np
 
-from opgen.bundle.format.digest import DIGEST_TYPE, Bytes, digest_column
+from opgen.bundle.format.digest import DIGEST_TYPE, Bytes, Digested, digest_column
 from opgen.bundle.format.dtypes import (
     ALIGNMENT,
     DTYPES,
@@ -31,7 +31,7 @@ _LARGE = 1 << 16  # from here on a tensor is written straight from the caller's 
 _PIECE = 4 << 20  # bytes gathered before a write
 _PADDING = [bytes(size) for size in range(ALIGNMENT)]
 
-Arrays = Mapping[tuple[str, str], np.ndarray]
+Arrays = Mapping[tuple[str, str], np.ndarray | Digested]
 _NUMBERS = {numpy_dtype(word): DTYPES[word] for word in stored_dtypes()}
 _NOTHING = -2
 _ITEMS = np.zeros(max(DTYPES.values()) + 1, dtype=np.int64)
@@ -158,7 +158,7 @@ class _Stacks:
     """
 
     keys: list[tuple[str, str]]
-    arrays: list[np.ndarray]
+    arrays: list[np.ndarray | Digested]
     counts: np.ndarray
     stack: np.ndarray
     case: np.ndarray
@@ -176,12 +176,11 @@ class _Stacks:
         rows = np.concatenate([rows for rows, _ in given]) if given else sizes
         return cls(
             keys=list(chain.from_iterable(arrays for _, arrays in given)),
-            arrays=list(
-                map(
-                    np.ascontiguousarray,
-                    chain.from_iterable(arrays.values() for _, arrays in given),
-                )
-            ),
+            arrays=[
+                array if isinstance(array, Digested) else np.ascontiguousarray(array)
+                for _, arrays in given
+                for array in arrays.values()
+            ],
             counts=counts,
             stack=stack,
             case=rows[(np.cumsum(sizes) - sizes)[batch][stack] + within],
@@ -190,7 +189,10 @@ class _Stacks:
     def pieces(self) -> list[Bytes]:
         """The bytes of every tensor, where they are."""
         stacks = (
-            (array,) if len(array) == 1 else array.reshape(len(array), -1) for array in self.arrays
+            (array,)
+            if isinstance(array, Digested) or len(array) == 1
+            else array.reshape(len(array), -1)
+            for array in self.arrays
         )
         return list(chain.from_iterable(stacks))
 

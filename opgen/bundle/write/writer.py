@@ -141,8 +141,7 @@ class Writer:
 
     def port(self) -> Blocks:
         """A way into the data for another process, whose results go to :meth:`accept` here."""
-        claim = self._open()
-        return Blocks(claim.partial, self.layout, self._skeleton.offsets)
+        return Blocks(self._open().partial, self.layout, self._skeleton.offsets)
 
     def accept(self, rows: np.ndarray, digests: np.ndarray) -> None:
         """Take note of tensors that are in the file: layout rows and digests, as

@@ -107,8 +107,7 @@ def exempt_calls(search: EditSearch, r: int, guard: Guard) -> list[int]:
     exempt = guard.exempts(search.edited.judged.view, len(search.edited)) & search.edited.valid
     rows = np.flatnonzero(exempt)
     dull = search.compiled.vacuous(search.edited.judged.view, len(search.edited), rule.id)
-    order = np.lexsort((search.edited.size[rows], dull[rows]))
-    return [int(row) for row in rows[order][:1]]
+    return [int(row) for row in rows[np.lexsort((search.edited.size[rows], dull[rows]))][:1]]
 
 
 def _has(guard: Guard, right: Term, judged: Judgement) -> np.ndarray:

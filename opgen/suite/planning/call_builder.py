@@ -78,8 +78,7 @@ class CallBuilder:
         value = self.known.get(reference)
         if value is None:
             if reference in self.busy:
-                fallback = self.fallback(reference)
-                return Value(fallback.data, np.zeros(self.rows, dtype=bool))
+                return Value(self.fallback(reference).data, np.zeros(self.rows, dtype=bool))
             self.busy.add(reference)
             self.open.append(set())
             value = self.known[reference] = self.resolve(reference)
