@@ -31,7 +31,7 @@ CODES: Form[tuple[Code, ...]] = one_or_more(
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class EvidenceForm:
     """The calls behind an observed entry."""
 
@@ -41,7 +41,7 @@ class EvidenceForm:
     m: int = key(whole("how many calls it is about", 1), 0, required=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class EntryForm:
     """What all entries have."""
 
@@ -53,7 +53,7 @@ class EntryForm:
     accepted: str = key(text("who accepted the entry, and when"), "")
 
 
-@dataclass(frozen=True)
+@dataclass
 class StageForm(EntryForm):
     """A check of the library."""
 
@@ -63,7 +63,7 @@ class StageForm(EntryForm):
     instead_of: Words = key(_several("a rule of the page"), ())
 
 
-@dataclass(frozen=True)
+@dataclass
 class FaultForm(StageForm):
     """Where published code is wrong, and why."""
 
@@ -71,14 +71,14 @@ class FaultForm(StageForm):
     code: tuple[Code, ...] = key(CODES, (0,))
 
 
-@dataclass(frozen=True)
+@dataclass
 class ToleranceForm(EntryForm):
     """What the library lets pass."""
 
     rules: Words = key(_several("a rule of the page"), ())
 
 
-@dataclass(frozen=True)
+@dataclass
 class NumericForm(EntryForm):
     """How the library's numbers differ."""
 
@@ -93,7 +93,7 @@ class NumericForm(EntryForm):
     roundings: int = key(whole("how often terms are rounded to the dtype of bound", 1), 0)
 
 
-@dataclass(frozen=True)
+@dataclass
 class ErrataForm:
     """An errata file: what one release of the library does in one operator."""
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
-from rich.columns import Columns
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.table import Table
@@ -154,6 +153,8 @@ class TextTable:
                     numbers.append(Text.assemble(label, " ", cell))
                 elif cell:
                     yield from hanging(cell, label, aligned + 2, width)
+            from rich.columns import Columns
+
             yield Columns(numbers, padding=(0, 2))
 
 

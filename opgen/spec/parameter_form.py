@@ -64,7 +64,7 @@ def _numbers(kind: ParameterKind) -> bool:
     return kind.family not in ("tensor", "list") and kind.element.term in NUMERIC
 
 
-@dataclass(frozen=True)
+@dataclass
 class ParameterForm:
     """One parameter: what it is, what its axes and slots are called, and its keys that yield rules
     (:mod:`opgen.spec.parameter_keys`), None where they are absent.

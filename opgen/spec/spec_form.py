@@ -48,7 +48,7 @@ def _places(*codes: str) -> Form[Places]:
     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class PageForm:
     """The vendor's document, and the digests of the lines that facts cite."""
 
@@ -57,7 +57,7 @@ class PageForm:
     lines: str = key(text("a text"), "", required=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class RuleForm:
     """A fact about several parameters, or about each tensor of a list: terms call its place so."""
 
@@ -68,7 +68,7 @@ class RuleForm:
     note: str = key(SENTENCE, "")
 
 
-@dataclass(frozen=True)
+@dataclass
 class ModeForm:
     """What inputs are rounded to, and when."""
 
@@ -78,7 +78,7 @@ class ModeForm:
     optional: bool = key(flag(), False)
 
 
-@dataclass(frozen=True)
+@dataclass
 class ComputeForm:
     """What inputs are rounded to, and outputs of which that is not true."""
 
@@ -88,7 +88,7 @@ class ComputeForm:
     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class SpecForm:
     """A spec file: one page, transcribed."""
 
