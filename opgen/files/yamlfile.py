@@ -42,7 +42,8 @@ _LAX = re.compile(r"[\t?\x85\u2028\u2029\ufeff]|!(?!=)|[|>][-+0-9]*#")
 """Where libyaml and PyYAML may differ: a tab between tokens, ``[a?]``, what ends a line, tags,
 ``|#``. Rules have ``!=``."""
 _DEEP = 2000
-"""Levels that libyaml is trusted with; each takes some hundred bytes of the stack."""
+"""Levels that libyaml is trusted with; each takes a bracket or a column of a line, and some hundred
+bytes of the stack."""
 _LITERALS: dict[str, Any] = {"true": True, "false": False, "null": None, "~": None}
 
 
@@ -150,18 +151,13 @@ def _compose(text: str, libyaml: bool) -> yaml.Node | None:
     """The nodes of a text, ten times as fast where libyaml is there. PyYAML tells what is wrong,
     and reads what libyaml is lax with, or might nest until it crashes.
     """
-    if libyaml and not _LAX.search(text) and not _is_deep(text):
+    levels = text.count("[") + text.count("{") + max(map(len, text.split("\n")))  # at most
+    if libyaml and not _LAX.search(text) and levels <= _DEEP:
         try:
             return yaml.compose(text, Loader=yaml.CSafeLoader)
         except (yaml.YAMLError, ValueError):
             pass
     return yaml.compose(text, Loader=yaml.SafeLoader)
-
-
-def _is_deep(text: str) -> bool:
-    """Whether there may be many levels: each takes a bracket, or a column of a line."""
-    widest = max(map(len, text.split("\n")))
-    return text.count("[") + text.count("{") + widest > _DEEP
 
 
 class _Reader:

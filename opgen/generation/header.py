@@ -47,7 +47,7 @@ def header(
     ``given``, ``inputs`` and ``golden`` stand in it where one was asked for, calls were given,
     inputs are ``seeded``, and at most ``samples`` elements of each output are looked at.
     """
-    whole = suite.identity
+    whole, named = suite.identity, request.errata.values() if request.library else ()
     said = {
         "operators": sorted({spec.api for spec in suite.specs.values()}),
         "products": [p for p in vocabulary().products if p in suite.cases.product.values],
@@ -56,7 +56,7 @@ def header(
         "editions": {spec.name: spec.edition or UNDATED for spec in suite.specs.values()},
         "plans": {} if request.files else {plan.op: plan.digest for plan in suite.plans.values()},
         "errata": {spec.op: errata_digest(spec, request.errata) for spec in suite.specs.values()},
-        **({"library": _releases(request)} if request.library else {}),
+        **({"library": sorted({own.release for own in named})} if request.library else {}),
         "suite": whole.cases,
         "versions": versions(whole.operators, whole.recipes),
         "plan": "calls" if request.calls else request.plan,
@@ -73,8 +73,3 @@ def header(
         **({"golden": f"sampled:{samples}"} if samples else {}),
     }
     return {key: said[key] for key in KEYS if key in said}
-
-
-def _releases(request: Request) -> list[str]:
-    """The releases whose errata a request asks for: reads those of every operator."""
-    return sorted({errata.release for errata in request.errata.values()})

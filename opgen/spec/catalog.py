@@ -139,9 +139,7 @@ class _Kinds(Mapping[str, dict[str, str]]):
         self.known: dict[str, dict[str, str]] = {}
 
     def __getitem__(self, api: str) -> dict[str, str]:
-        if api not in self.known:
-            if api not in self:
-                raise KeyError(api)
+        if api not in self.known and api in self:
             self.known[api] = self.of.of(api)[0].kinds
         return self.known[api]
 

@@ -259,8 +259,9 @@ def _shapes(tables: Tables) -> Checks:
 
 def _among(values: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Which values are known; few bundles have any to ask of, and numpy would sort all the same."""
-    either = len(values) and len(known)
-    return np.isin(values, known) if either else np.zeros(len(values), dtype=bool)
+    if len(values) and len(known):
+        return np.isin(values, known)
+    return np.zeros(len(values), dtype=bool)
 
 
 def _outputs(tensors: np.ndarray) -> Checks:
