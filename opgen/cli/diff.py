@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from opgen.cli import DIFFERENCE
+from opgen.cli.choosing import choose_of
 from opgen.cli.options import (
     all_option,
     case_option,
-    choose_of,
     examples,
     file_argument,
     force_option,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from opgen.cli import options
+from opgen.cli.choosing import choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -206,7 +207,7 @@ def _explain_cases(bundle: str, pattern: str, as_json: bool) -> None:
     if not pattern:
         raise click.UsageError("--bundle: names no case; give its id or a pattern after the file")
     with opgen.open(bundle) as held:
-        chosen = [held[name] for name in options.choose(held.ids, [pattern])]
+        chosen = [held[name] for name in choose(held.ids, [pattern])]
         known = catalog(edition_of(held.header))
         lines = {
             case.id: list(cases.sentences(held, case, known.formulas(case.op, case.product)))

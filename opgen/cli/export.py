@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opgen.cli import options
+from opgen.cli.choosing import choose_of
 
 FORMATS = ("atk", "gtest", "npz", "ttk")
 
@@ -53,7 +54,7 @@ def command(
     else:
         folder.check(Path(output), force)
     with opgen.open(bundle) as opened:
-        chosen = options.choose_of(opened, cases, where)
+        chosen = choose_of(opened, cases, where)
         written = import_module(f"opgen.interop.{format}_export").export(
             opened, output, chosen, force
         )

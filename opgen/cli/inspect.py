@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from opgen.cli import options
+from opgen.cli.choosing import choose, choose_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +61,7 @@ def command(file: str, case: str, cases: tuple[str, ...], where: str, as_json: b
         return
     with opgen.open(file) as bundle:
         if where:
-            patterns = options.choose_of(bundle, patterns, where)
+            patterns = choose_of(bundle, patterns, where)
         _show(
             bundle,
             patterns,
@@ -101,7 +102,7 @@ def _show(
         summary = everything()
         console.json_text(summary) if as_json else show_everything(console.output(), summary)
         return
-    chosen = options.choose(held.ids, patterns)
+    chosen = choose(held.ids, patterns)
     if as_json:
         shown = [case(name) for name in chosen]
         console.json_text(shown[0] if len(patterns) == 1 and patterns[0] in held else shown)

@@ -66,8 +66,8 @@ def command(
     from pathlib import Path
 
     import opgen
+    from opgen.cli.choosing import choose
     from opgen.cli.console import note
-    from opgen.cli.options import choose
     from opgen.interop.folder import check, file_name, new_folder
     from opgen.minimization import files, torch_program
     from opgen.minimization.failing_case import first_failing

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
+from opgen.cli.choosing import choose_of
 from opgen.cli.options import (
     backend_options,
     case_option,
-    choose_of,
     examples,
     file_argument,
     force_option,

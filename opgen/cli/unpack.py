@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opgen.cli import options
+from opgen.cli.choosing import choose_of
 
 
 @click.command(
@@ -32,5 +33,5 @@ def command(
     from opgen.report.terminal import counted
 
     with opgen.open(bundle) as opened:
-        written = unpack(opened, output, options.choose_of(opened, cases, where), force=force)
+        written = unpack(opened, output, choose_of(opened, cases, where), force=force)
     console.note(f"{output}: {counted(written, 'case')}", quiet)

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
 from itertools import chain
 from math import prod
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from opgen.generation.kernels import Parts, blamed, check
+from opgen.generation.numbers import Numbers, numbers_of
 from opgen.generation.storage import given, through
 from opgen.model import TensorDesc
 from opgen.numerics.arrays import Array, one_nan, reals
 from opgen.numerics.fill import draw, draw_alike, keys
-from opgen.numerics.formats import DTYPES, FORMATS, format_of
-from opgen.numerics.input_tensor import InputTensor, Role
+from opgen.numerics.formats import DTYPES
+from opgen.numerics.input_tensor import Role
 from opgen.numerics.readings import has_subnormals
-from opgen.numerics.recipes import RECIPES, quantum
+from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import in_compute, stored
 from opgen.suite.batch import Batch
 
@@ -30,21 +30,6 @@ Arrays: TypeAlias = dict[tuple[str, str], Array]
 """Everything that is stored of a batch: (name, role) -> (B, ...); inputs as whole storages."""
 SMALL = 1 << 14
 """Elements of a tensor from which on it gains nothing from being drawn with others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """What the numbers of inputs are like, whatever their shapes: a tensor without one, and what
-    its recipe says of it.
-
-    Those with the same object are ``alike`` and can be drawn together; None where values depend on
-    where they stand. ``normal``: none can be subnormal in the compute dtype.
-    """
-
-    tensor: InputTensor
-    alike: object
-    quantum: float | None
-    normal: bool
 
 
 @dataclass(slots=True)
@@ -145,26 +130,6 @@ def is_saved(batch: Batch, name: str) -> bool:
     return batch.roles[name] == "saved" and not given
 
 
-def numbers_of(batch: Batch, kernel: Parts, depth: int) -> dict[str, Numbers]:
-    """What the numbers of each input are like, where the longest sum is ``depth``."""
-    scale = kernel.scale(batch.names) if kernel.scale else 0
-    thresholds = tuple(kernel.thresholds(batch.names)) if kernel.thresholds else ()
-    return {
-        name: _numbers(
-            batch.recipe,
-            batch.roles[name],
-            batch.tensors[name].dtype,
-            batch.compute,
-            depth,
-            batch.factors,
-            batch.tensors[name].range,
-            scale if name == batch.gradient else 0,
-            thresholds if batch.roles[name] == "argument" else (),
-        )
-        for name in batch.inputs
-    }
-
-
 def _save(inputs: Inputs) -> None:
     """What the forward kept for this gradient, computed of the other inputs, rounded to storage."""
     batch, names = inputs.batch, inputs.unsaved
@@ -197,50 +162,6 @@ def _save(inputs: Inputs) -> None:
         flat = stored(saved[name].reshape(-1), desc.dtype).astype(DTYPES[desc.dtype].wide)
         one_nan(reals(flat))
         _keep([(inputs, name, desc, len(batch.ids), prod(desc.shape))], flat)
-
-
-@lru_cache(maxsize=1 << 14)
-def _numbers(
-    recipe: str,
-    role: Any,
-    dtype: str,
-    compute: str,
-    depth: int,
-    factors: int,
-    range: tuple[float, float] | None,
-    scale: int,
-    thresholds: tuple[float, ...],
-) -> Numbers:
-    if DTYPES[dtype].whole:
-        role = "whole" if role in ("gradient", "argument") else "index"
-    elif role == "saved":
-        role = "operand"
-    if role in ("index", "whole") and range is not None:
-        least, greatest = DTYPES[dtype].limits
-        range = min(max(range[0], least), greatest), min(max(range[1], least), greatest)
-    tensor = InputTensor(
-        "",
-        (),
-        dtype,
-        compute if compute in FORMATS else DTYPES[dtype].part.name,
-        max(depth, 1),
-        role,
-        factors,
-        range=range,
-        scale=scale,
-        thresholds=thresholds,
-    )
-    way, step = RECIPES[recipe].draw(role), quantum(recipe, tensor)
-    alike = None if way.key is None else _kind(recipe, role, compute, *way.key(tensor))
-    return Numbers(tensor, alike, step, step is not None and step >= format_of(compute).min_normal)
-
-
-@cache
-def _kind(*what: object) -> object:
-    """One object for each kind of numbers: what they are like is hashed when it is first met, and
-    no more.
-    """
-    return object()
 
 
 def _values(tensors: Sequence[_Tensor]) -> Array:

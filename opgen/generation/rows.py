@@ -14,8 +14,9 @@ import numpy as np
 from opgen.bundle.format.digest import Digest, Digested
 from opgen.bundle.write.blocks import Arrays
 from opgen.generation import computing, kernels
-from opgen.generation.inputs import Inputs, fill, is_saved, numbers_of
+from opgen.generation.inputs import Inputs, fill, is_saved
 from opgen.generation.kernels import Parts
+from opgen.generation.numbers import numbers_of
 from opgen.generation.sampling import Sampled, places, sums
 from opgen.generation.seeding import drawn
 from opgen.numerics.arrays import Array

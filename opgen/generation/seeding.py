@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from opgen.bundle.format.seeds import Seed, Seeds
 from opgen.generation import kernels
-from opgen.generation.inputs import is_saved, numbers_of
+from opgen.generation.inputs import is_saved
+from opgen.generation.numbers import numbers_of
 from opgen.numerics.fill import keys, starts
 from opgen.numerics.recipes import RECIPES
 from opgen.suite.batch import Batch

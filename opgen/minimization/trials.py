@@ -24,8 +24,8 @@ from opgen.model import Call, TensorDesc, Verdict
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
 from opgen.spec.catalog import catalog
+from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan_check import shipped_plan
-from opgen.suite.suite import call_suite
 
 
 @dataclass

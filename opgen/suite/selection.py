@@ -22,10 +22,11 @@ from opgen.oracle.errata import Errata
 from opgen.oracle.erratafile import errata_of
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
+from opgen.suite.given_calls import call_suite
 from opgen.suite.given_data import read_dumps
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_check import checked_plan, shipped_plan
-from opgen.suite.suite import Each, Suite, call_suite, plan_suite
+from opgen.suite.suite import Each, Suite, plan_suite
 
 MODELS = "models"
 """The plan whose calls are the layers of known models, in the folder of this name beside the

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, pairwise
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,18 +17,15 @@ from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize
 from opgen.calls.ids import match_ids
-from opgen.calls.jsonl import NamedCall
 from opgen.calls.purposes import Purposes
 from opgen.calls.stored_tensors import StoredTensors
-from opgen.calls.table import from_calls
-from opgen.model import CRASHES, Call, FileError, Kind, Problem
-from opgen.numerics.recipes import DEFAULT
+from opgen.model import CRASHES, Call
 from opgen.oracle.errata import Errata
-from opgen.oracle.judgement import Judgement, judge
+from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import answers_to
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch, Given, batches
-from opgen.suite.budget import NO_LIMIT, CaseLimit, LeftOut, left_out
+from opgen.suite.budget import CaseLimit, LeftOut, left_out
 from opgen.suite.enumeration.enumerator import (
     RANDOM_STATE,
     Enumeration,
@@ -42,7 +38,6 @@ from opgen.suite.labelling import label
 from opgen.suite.naming import case_ids
 from opgen.suite.planning.plan import Plan
 from opgen.suite.stored import stored
-from opgen.suite.values import unlawful
 
 _log = logging.getLogger(__name__)
 
@@ -52,8 +47,6 @@ other processes help."""
 
 Source: TypeAlias = Mapping[str, Errata] | None
 """Api -> errata; None for those that opgen ships."""
-
-_NOTHING: Given = MappingProxyType({})
 
 
 @dataclass
@@ -158,7 +151,7 @@ def plan_suite(
     part = dict(zip([spec.name for spec, _ in longest_first], made, strict=True))
     parts = [part[spec.name] for spec, _ in asked]
     ends = np.cumsum([0, *(len(part.cases) for part in parts)]).tolist()
-    return _joined(asked, parts, [np.arange(start, end) for start, end in pairwise(ends)])
+    return joined(asked, parts, [np.arange(start, end) for start, end in pairwise(ends)])
 
 
 def _planned(
@@ -197,7 +190,7 @@ def _planned(
     values = {ids[row]: arrays for row, arrays in calls.given.items()}
     limit = CaseLimit.of_tier(plan.tiers[tier])
     kept = cases.take(np.flatnonzero(keep))
-    suite = _labelled(plan, calls.judged, kept, values, limit, source)
+    suite = labelled_suite(plan, calls.judged, kept, values, limit, source)
     whole = [
         LeftOut(spec.name, key, tuple(compress(cases.id, asked & passed)))
         for key, passed in over.items()
@@ -224,60 +217,13 @@ def _one_per_id(calls: Enumeration, ids: Sequence[str]) -> CaseTable:
     )
 
 
-def call_suite(
-    calls: Sequence[NamedCall],
-    page: Callable[[Call], Spec],
-    plan: Callable[[Spec], Plan],
-    limit: CaseLimit = NO_LIMIT,
-    given: Given = _NOTHING,
-    recipe: str = DEFAULT,
-    source: Source = None,
-    file: str = "",
-) -> Suite:
-    """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
-    the arrays of its tensors, ``recipe`` draws the others. Calls beyond the ``limit`` have no
-    data. ``source`` is that of :func:`plan_suite`. FileError of
-    the calls' ``file`` where a given array holds what the rules of its page forbid.
-    """
-    number, first = factorize([id(named.call) for named in calls])
-    distinct = [calls[i].call for i in first.tolist()]
-    pages = [page(call) for call in distinct]
-    of_page = Categorical.of([spec.name for spec in pages])
-    asked = [(pages[i], plan(pages[i])) for i in of_page.first.tolist()]
-    parts, places, problems = [], [], list[Problem]()
-    for i, (spec, of_operator) in enumerate(asked):
-        mine = np.flatnonzero(of_page.number == i)
-        places.append(np.flatnonzero(of_page.number[number] == i))
-        count = len(places[-1])
-        table = from_calls(spec.api, spec.kinds, [distinct[j] for j in mine.tolist()])
-        kind: Categorical[Kind] = Categorical.constant("given", count)
-        purposes: Categorical[Purposes] = Categorical.constant((), count)
-        cases = CaseTable.of_calls(
-            table,
-            np.searchsorted(mine, number[places[-1]]),
-            [calls[j].id for j in places[-1].tolist()],
-            kind,
-            purposes,
-            Categorical.constant("", count),
-            Categorical.constant(recipe, count),
-        )
-        judged = judge(spec, table)
-        entries = [calls[place] for place in places[-1].tolist()] if given else []
-        problems += unlawful(judged, cases.row, entries, given, file)
-        if not problems:
-            parts.append(_labelled(of_operator, judged, cases, given, limit, source))
-    if problems:
-        raise FileError(problems)
-    return _joined(asked, parts, places)
-
-
 def crashing(judged: Judgement, source: Source = None) -> np.ndarray:
     """(rows,) bool: where the published library is known to end the host process."""
     answers = answers_to(judged, source)
     return np.zeros(len(judged.table), dtype=bool) if answers is None else answers.crashing
 
 
-def _labelled(
+def labelled_suite(
     plan: Plan,
     judged: Judgement,
     cases: CaseTable,
@@ -304,7 +250,7 @@ def _labelled(
     )
 
 
-def _joined(
+def joined(
     pages: Sequence[tuple[Spec, Plan]], parts: Sequence[Suite], places: Sequence[np.ndarray]
 ) -> Suite:
     """The suites of several pages as one, in which the cases of each stand at some ``places``."""

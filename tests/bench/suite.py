@@ -41,9 +41,10 @@ from opgen.generation.merging import merge
 from opgen.golden import kernel
 from opgen.oracle.callfiles import json_lines, judge_calls
 from opgen.spec.catalog import catalog
+from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.selection import Request
-from opgen.suite.suite import Suite, call_suite
+from opgen.suite.suite import Suite
 from tests.bench._calls import PRODUCT, mixed
 from tests.support.bundle_sample import planned
 

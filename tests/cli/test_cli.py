@@ -21,7 +21,7 @@ import opgen
 from opgen.calls.call_json import to_json
 from opgen.calls.vocabulary import vocabulary
 from opgen.cli import Commands, main, titles
-from opgen.cli.options import choose
+from opgen.cli.choosing import choose
 from opgen.devices import DeviceError
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import catalog

@@ -32,8 +32,8 @@ from opgen.model import FileError, TensorDesc
 from opgen.numerics.rounding import stored
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
+from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import call_suite
 from tests.support import device_sample
 from tests.support.backends import Scripted
 

@@ -17,8 +17,8 @@ from opgen.oracle.judgement import judge
 from opgen.oracle.library import answers_to
 from opgen.spec.catalog import catalog
 from opgen.suite.computable import computable, holdable
+from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import call_suite
 from tests.support import device_sample as sample
 from tests.support.suites import of_calls, page, without_rule
 

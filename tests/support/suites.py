@@ -11,8 +11,9 @@ from typing import Any
 from opgen.calls.jsonl import NamedCall
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
+from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan import Plan, plan_for
-from opgen.suite.suite import Suite, call_suite, plan_suite
+from opgen.suite.suite import Suite, plan_suite
 
 OF_EACH_KIND = {
     "avg_pool2d_backward",  # windows, modes

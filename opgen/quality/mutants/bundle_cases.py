@@ -21,8 +21,8 @@ from opgen.spec.catalog import edition_of
 from opgen.spec.compute_dtype import modes_of
 from opgen.spec.spec import Spec
 from opgen.suite.budget import NO_LIMIT
+from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan_check import shipped_plan
-from opgen.suite.suite import call_suite
 
 UNNAMED = 161002
 """What a device answers where it refuses a call and the page names no code."""

@@ -1,0 +1,73 @@
+"""Suites of calls that are given, a case for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from opgen.calls.case_table import CaseTable
+from opgen.calls.categorical import Categorical
+from opgen.calls.factorize import factorize
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.purposes import Purposes
+from opgen.calls.table import from_calls
+from opgen.model import Call, FileError, Kind, Problem
+from opgen.numerics.recipes import DEFAULT
+from opgen.oracle.judgement import judge
+from opgen.spec.spec import Spec
+from opgen.suite.batch import Given
+from opgen.suite.budget import NO_LIMIT, CaseLimit
+from opgen.suite.planning.plan import Plan
+from opgen.suite.suite import Source, Suite, joined, labelled_suite
+from opgen.suite.values import unlawful
+
+NOTHING: Given = MappingProxyType({})
+
+
+def call_suite(
+    calls: Sequence[NamedCall],
+    page: Callable[[Call], Spec],
+    plan: Callable[[Spec], Plan],
+    limit: CaseLimit = NO_LIMIT,
+    given: Given = NOTHING,
+    recipe: str = DEFAULT,
+    source: Source = None,
+    file: str = "",
+) -> Suite:
+    """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
+    the arrays of its tensors, ``recipe`` draws the others. Calls beyond the ``limit`` have no
+    data. ``source`` is that of :func:`opgen.suite.suite.plan_suite`. FileError of
+    the calls' ``file`` where a given array holds what the rules of its page forbid.
+    """
+    number, first = factorize([id(named.call) for named in calls])
+    distinct = [calls[i].call for i in first.tolist()]
+    pages = [page(call) for call in distinct]
+    of_page = Categorical.of([spec.name for spec in pages])
+    asked = [(pages[i], plan(pages[i])) for i in of_page.first.tolist()]
+    parts, places, problems = [], [], list[Problem]()
+    for i, (spec, of_operator) in enumerate(asked):
+        mine = np.flatnonzero(of_page.number == i)
+        places.append(np.flatnonzero(of_page.number[number] == i))
+        count = len(places[-1])
+        table = from_calls(spec.api, spec.kinds, [distinct[j] for j in mine.tolist()])
+        kind: Categorical[Kind] = Categorical.constant("given", count)
+        purposes: Categorical[Purposes] = Categorical.constant((), count)
+        cases = CaseTable.of_calls(
+            table,
+            np.searchsorted(mine, number[places[-1]]),
+            [calls[j].id for j in places[-1].tolist()],
+            kind,
+            purposes,
+            Categorical.constant("", count),
+            Categorical.constant(recipe, count),
+        )
+        judged = judge(spec, table)
+        entries = [calls[place] for place in places[-1].tolist()] if given else []
+        problems += unlawful(judged, cases.row, entries, given, file)
+        if not problems:
+            parts.append(labelled_suite(of_operator, judged, cases, given, limit, source))
+    if problems:
+        raise FileError(problems)
+    return joined(asked, parts, places)
