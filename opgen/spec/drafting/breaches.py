@@ -5,13 +5,14 @@ it is not sure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import product
 from typing import cast
 
-from opgen.spec.drafting import ranks
-from opgen.spec.drafting.facts import ATTRIBUTES, Clause, Facts, reached
+from opgen.spec.drafting import axes, ranks
+from opgen.spec.drafting.facts import ATTRIBUTES, Clause, Facts, reached, rule_ids, written_out
 from opgen.spec.drafting.said import Said
-from opgen.spec.drafting.statements import broadcastable, numel
-from opgen.spec.drafting.values import halves, items_above, limit
+from opgen.spec.drafting.statements import broadcast_result, broadcastable, relations
+from opgen.spec.drafting.values import halves, items_above, length, limit
 
 Family = Callable[[Facts, Said], list[str] | None]
 """From what a clause says to the rules that stand under it; None where that is not sure."""
@@ -35,28 +36,16 @@ def _asked_for(facts: Facts, said: Said) -> bool:
 
 def _null(facts: Facts, said: Said) -> list[str] | None:
     """What is no pointer is never null."""
-    names = [name for name in said.subjects if facts.parameters[name].is_pointer]
-    return _nulls(facts, names) if names else None
+    pointers = [p for p in map(facts.parameters.get, said.subjects) if p and p.is_pointer]
+    told = any("null" in pointer.keys for pointer in pointers)
+    return [f"{pointer.name}.null" for pointer in pointers] if pointers and not told else None
 
 
-def _nulls(facts: Facts, names: Iterable[str]) -> list[str] | None:
-    names = tuple(names)
-    for name in names:
-        parameter = facts.parameters[name]
-        if not parameter.is_pointer or "null" in parameter.keys:
-            return None
-    return [f"{name}.null" for name in names]
-
-
-def _null_of(tensors: bool) -> Family:
+def _null_of(facts: Facts, said: Said) -> list[str] | None:
     """All pointers that are not optional, or the tensors among them."""
-
-    def nulls(facts: Facts, said: Said) -> list[str] | None:
-        pointers = [p for p in facts.parameters.values() if p.is_pointer]
-        wanted = [p for p in pointers if p.is_tensor or not tensors]
-        return _nulls(facts, (p.name for p in wanted if "null" not in p.keys))
-
-    return nulls
+    tensors = said.claim.says == "null_tensors"
+    pointers = [p for p in facts.parameters.values() if p.is_pointer and "null" not in p.keys]
+    return [f"{p.name}.null" for p in pointers if p.is_tensor or not tensors]
 
 
 def _null_masked(facts: Facts, said: Said) -> list[str] | None:
@@ -101,32 +90,36 @@ def _unsupported(facts: Facts, said: Said) -> list[str] | None:
     names = said.subjects
     if said.claim.of("what") == ("shape",):
         names = tuple(name for name in names if facts.parameters[name].is_tensor)
-    rules = _keys(facts, names, what or ("dtype",))
+    rules = _keys(facts, said, names, what or ("dtype",))
     if rules is not None and "rank" in what:
         told = [(n, r) for n, r in facts.rules.items() if r.about[0] in names]
         rules += [n for n, r in told if r.attribute == "rank"]
         rules += [n for n, r in told if r.attribute == "shape" and facts.shape_lines & {*r.at}]
+        rules += [f"{name}.shape" for name in names if written_out(facts, name)]
     return rules
 
 
 def _unsupported_all(facts: Facts, said: Said) -> list[str] | None:
-    return _keys(facts, (p.name for p in facts.of_family("tensor")), said.claim.of("what"))
+    return _keys(facts, said, (p.name for p in facts.of_family("tensor")), said.claim.of("what"))
 
 
-def _keys(facts: Facts, names: Iterable[str], what: Iterable[str]) -> list[str] | None:
-    """The keys of tensors that list what is supported; of an array its lengths."""
-    rules = []
-    for name in names:
+def _keys(facts: Facts, said: Said, names: Iterable[str], what: Iterable[str]) -> list[str] | None:
+    """The keys of tensors that list what is supported; of an array its lengths. A tensor of which
+    the page lists nothing is left to a person.
+    """
+    rules, without = [], []
+    for name, attribute in product(names, what):
         parameter = facts.parameters[name]
-        for attribute in what:
-            key = "length" if parameter.family == "array" and attribute == "rank" else attribute
-            if attribute not in ATTRIBUTES[:3] or (
-                key not in parameter.keys and (parameter.is_tensor or key == "length")
-            ):
-                return None
-            if key in parameter.keys:
-                rules.append(f"{name}.{key}")
-    return rules
+        key = "length" if parameter.family == "array" and attribute == "rank" else attribute
+        if attribute not in ATTRIBUTES[:3]:
+            return None
+        if key in parameter.keys:
+            rules.append(f"{name}.{key}")
+        elif parameter.is_tensor or key == "length":
+            without.append(name)
+    if without and rules:
+        facts.todo(said.line, "no list for this code in the table", without)
+    return rules if rules or not without else None
 
 
 def _unsupported_value(facts: Facts, said: Said) -> list[str] | None:
@@ -157,17 +150,6 @@ def _not_below_extent(facts: Facts, said: Said) -> list[str] | None:
     return [n for n, r in told if r.about == about and r.attribute.endswith("_below")] or None
 
 
-def _length(facts: Facts, said: Said) -> list[str] | None:
-    rules = []
-    for name in said.subjects:
-        if facts.parameters[name].family != "array":
-            return None
-        if not facts.set(name, "length", list(said.claim.numbers()), said.line):
-            return None
-        rules.append(f"{name}.length")
-    return rules
-
-
 def _least(facts: Facts, name: str, told: tuple[str, str, int, int], line: int) -> str:
     """The rule of a least value or extent. Where a page demands more than it has a code for, these
     are two facts: the clause is about the lower limit.
@@ -187,45 +169,35 @@ def _unfit(facts: Facts, said: Said) -> list[str] | None:
     """What the table lists, and says that these tensors share."""
     if not facts.tensors(said.subjects):
         return None
-    rules = _keys(facts, said.subjects, said.claim.of("what"))
+    what = said.claim.of("what")
+    rules = _keys(facts, said, said.subjects, [one for one in what if one != "shape"])
     if rules is None:
         return None
-    told = (facts.sharing(attribute, said.subjects) for attribute in said.claim.of("what"))
-    return [*rules, *(rule for shared in told for rule in shared)]
+    told = (facts.sharing(attribute, said.subjects) for attribute in what)
+    rules += [rule for shared in told for rule in shared]
+    for name, (about, attribute) in rule_ids(facts).items() if "shape" in what else ():
+        letters = attribute == "rank" and "shape" in facts.parameters[about[0]].keys
+        if {*about} <= {*said.subjects} and ("shape" in attribute or letters):
+            rules.append(name)
+    return rules or None
 
 
-def _below(sign: str, beyond: int) -> Family:
-    """A least value of scalars or of all items of arrays."""
+def _limits(key: str, sign: str, beyond: int) -> Family:
+    """A limit of scalars or of all items of arrays."""
 
-    def below(facts: Facts, said: Said) -> list[str] | None:
-        (number,) = said.claim.numbers("number")
-        told = ("min", sign, number, beyond)
-        rules = [_least(facts, name, told, said.line) for name in said.subjects]
+    def limits(facts: Facts, said: Said) -> list[str] | None:
+        told = (key, sign, said.claim.numbers("number")[0], beyond)
+        of = _least if key == "min" else limit
+        rules = [of(facts, name, told, said.line) for name in said.subjects]
         return rules if all(rules) else None
 
-    return below
-
-
-def _above(facts: Facts, said: Said) -> list[str] | None:
-    """A greatest value of scalars."""
-    (number,) = said.claim.numbers("number")
-    told = ("max", "<=", number, 0)
-    rules = [limit(facts, name, told, said.line) for name in said.subjects]
-    return rules if all(rules) else None
-
-
-def _broadcast_result(facts: Facts, said: Said) -> list[str] | None:
-    """An output that has the shape to which two inputs broadcast."""
-    (written, *more), names = said.subjects, facts.in_order(said.claim.of("names"))
-    if more or len(names) != 2 or facts.parameters[written].kind != "output":
-        return None
-    shapes = ", ".join(f"{name}.shape" for name in names)
-    require = f"{written}.shape == broadcast({shapes})"
-    return [facts.relate(require, said.line, (written, *names), "shape")]
+    return limits
 
 
 def _empty_axes(first: bool) -> Family:
-    """An empty tensor lacks more than its first axis may, or one of its last axes."""
+    """An empty tensor lacks more than its first axis may, or one of its last axes: of a number of
+    them, or of all but the batch axis, which only the greatest rank has.
+    """
 
     def extents(facts: Facts, said: Said) -> list[str] | None:
         (name, *more), counts = said.subjects, said.claim.numbers("number")
@@ -234,7 +206,7 @@ def _empty_axes(first: bool) -> Family:
             return None
         least, most = (pick(cast(list[int], ranks.value)) for pick in (min, max))
         rules = []
-        for axis in range(1, most if first else counts[0] + 1):
+        for axis in range(1, counts[0] + 1 if counts else most):
             when = f"{name}.rank > {axis}" if first and axis >= least else ""
             when = f"{name}.rank == {most}" if when and axis == most - 1 else when
             require = f"{name}.shape[-{axis}] >= 1"
@@ -246,24 +218,26 @@ def _empty_axes(first: bool) -> Family:
 
 FAMILIES: Mapping[str, Family] = {
     "null": _null,
-    "null_all": _null_of(tensors=False),
-    "null_tensors": _null_of(tensors=True),
+    "null_all": _null_of,
+    "null_tensors": _null_of,
     "null_masked": _null_masked,
     "empty_behind_first": _empty_axes(first=True),
     "empty_last": _empty_axes(first=False),
+    "empty_behind_batch": _empty_axes(first=False),
     "unlike": _unlike,
     "unsupported": _unsupported,
     "unsupported_all": _unsupported_all,
     "unsupported_value": _unsupported_value,
     "not_below_extent": _not_below_extent,
-    "length": _length,
-    "item_below": _below(">=", 0),
-    "item_not_above": _below(">", 1),
-    "value_above": _above,
-    "value_below": _below(">=", 0),
-    "value_not_above": _below(">", 1),
+    "length": lambda facts, said: (
+        [f"{name}.length" for name in said.subjects] if length(facts, said) else None
+    ),
+    "item_below": _limits("min", ">=", 0),
+    "item_not_above": _limits("min", ">", 1),
+    "value_above": _limits("max", "<=", 0),
+    "value_below": _limits("min", ">=", 0),
+    "value_not_above": _limits("min", ">", 1),
     "half": lambda facts, said: halves(facts, said) or None,
-    "numel": lambda facts, said: numel(facts, said) or None,
     "items_not_above": lambda facts, said: items_above(facts, said) or None,
     "unfit": _unfit,
     "rank_all": ranks.rank_all,
@@ -271,7 +245,12 @@ FAMILIES: Mapping[str, Family] = {
     "rank": ranks.rank,
     "rank_above": ranks.rank_above,
     "rank_outside": ranks.rank_outside,
-    "broadcast_result": _broadcast_result,
+    "broadcast_result": lambda facts, said: broadcast_result(facts, said) or None,
+    "rules": lambda facts, said: relations(facts, said) or None,
+    "same_axes": lambda facts, said: axes.same_axes(facts, said) or None,
+    "axes_unlike": lambda facts, said: axes.axes_unlike(facts, said) or None,
+    "items": lambda facts, said: axes.items(facts, said) or None,
+    "padded": lambda facts, said: axes.padded(facts, said) or None,
     "no_broadcast": lambda facts, said: broadcastable(facts, said.line, said.subjects) or None,
 }
 """Family of breaches -> the rules that stand under such a clause."""

@@ -234,16 +234,12 @@ def text_of(spec: Data, block: str, head: str) -> str:
     rows.append(f"edition: {flow(spec['edition'])}")
     rows += [f"page:\n  file: {page['file']}\n{block}", f"products: {flow(spec['products'])}"]
     for key in ("parameters", "rules", "compute", "clauses", "returns", "todo"):
-        body = spec.get(key)
-        if not body:
-            continue
-        rows.append(f"\n{key}:")
-        for name, value in cast(Data, body).items():
-            if key == "parameters":
-                rows.append(f"  {name}:")
-                rows += [f"    {inner}: {flow(of)}" for inner, of in cast(Data, value).items()]
-            else:
-                rows.append(f"  {flow(name)}: {flow(value)}")
+        body = cast(Data, spec.get(key) or {})
+        rows += [f"\n{key}:"] if body else []
+        for name, value in body.items():
+            inner = cast(Data, value).items() if key == "parameters" else ()
+            rows.append(f"  {name}:" if inner else f"  {flow(name)}: {flow(value)}")
+            rows += [f"    {of}: {flow(told)}" for of, told in inner]
     return "\n".join(rows) + "\n"
 
 
@@ -251,19 +247,9 @@ def cited(spec: object) -> set[int]:
     """Every line that a spec names, those that are left to decide too."""
     if not isinstance(spec, dict):
         return set().union(*map(cited, spec)) if isinstance(spec, list) else set()
-    lines: set[int] = set()
-    for key, value in spec.items():
-        if key == "at":
-            inner = value.values() if isinstance(value, dict) else [value]
-            for line in inner:
-                lines |= _numbers(line)
-        elif key in ("products", "clauses"):
-            lines |= _numbers(value)
-        elif key == "todo":
-            lines |= set(cast(dict[int, str], value))
-        else:
-            lines |= cited(value)
-    return lines
+    cites = ("at", "products", "clauses")
+    lines = (_numbers(value) if key in cites else cited(value) for key, value in spec.items())
+    return set(cast(dict[int, object], _of(spec, "todo"))).union(*lines)
 
 
 def _numbers(value: object) -> set[int]:

@@ -12,7 +12,7 @@ from opgen.model import FileError, Problem
 from opgen.spec.drafting import cells
 from opgen.spec.drafting.breaches import breach
 from opgen.spec.drafting.facts import Clause, DraftedParameter, Facts, Key
-from opgen.spec.drafting.joined import contradictions, copied_places, copy
+from opgen.spec.drafting.joined import contradictions, copied_places, copy, letters_in_doubt
 from opgen.spec.drafting.patterns import Claim, Reader, grammar, normal
 from opgen.spec.drafting.pending import ATTRIBUTES_IN_WORDS, TELLING, Left, pending
 from opgen.spec.drafting.said import Said
@@ -61,6 +61,7 @@ def draft(page: PageText, file: str) -> Draft:
     contradictions(facts)
     drafter.codes()
     copied_places(facts)
+    letters_in_doubt(facts)
     return Draft(page.api, products, facts, frozenset(pending(facts, drafter.open)))
 
 
@@ -125,12 +126,15 @@ class _Drafter:
         copy(self.facts)
 
     def _role(self, parameter: DraftedParameter, role: str, line: int) -> None:
-        """The prototype says what is written; a table that says otherwise is told."""
+        """What the table calls an output alone is one, whatever the prototype says; any other
+        difference is left to a person.
+        """
+        told = "输入" in role, "输出" in role
+        if parameter.is_tensor and told == (False, True) and parameter.kind == "tensor":
+            parameter.kind = "output"
+            self.facts.todo(line, f"the prototype calls '{parameter.name}' an input")
         written = KINDS[parameter.kind].written
-        if parameter.is_tensor and ("输入" in role, "输出" in role) not in (
-            (not written, written),
-            (False, False),
-        ):
+        if parameter.is_tensor and told not in ((not written, written), (False, False)):
             self.facts.disputed.add(parameter.name)
             self.facts.todo(
                 line, f"the table and the prototype differ on whether '{parameter.name}' is written"
@@ -165,7 +169,7 @@ class _Drafter:
                 self._sentence(sentence, where, "")
 
     def _sentence(self, sentence: Sentence, where: str, own: str, about: str = "") -> None:
-        for text in parts(sentence.text):
+        for text in sorted(parts(sentence.text), key=lambda part: "轴" in part):
             products, words = self._products(text, sentence.products)
             if not words or products == ():
                 continue

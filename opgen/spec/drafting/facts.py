@@ -7,11 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 from opgen.calls.kinds import KINDS, Family
 
 Value: TypeAlias = object
+Letters: TypeAlias = dict[int, "list[int | str] | dict[str, list[int | str]]"]
+"""Rank -> the letter or extent of each axis, or the same in each format."""
 
 
 class Clause(NamedTuple):
@@ -195,6 +197,27 @@ def per_product(value: Value) -> Mapping[str, list[str]]:
     return value if isinstance(value, dict) else {"any": list(value)}  # type: ignore[call-overload]
 
 
+def axes_of(shape: Key) -> list[int | str]:
+    """The letters and extents of a key ``shape``, of the greatest rank first."""
+    shapes = sorted(cast(Letters, shape.value).items(), reverse=True)
+    first = (next(iter(told.values())) if isinstance(told, dict) else told for _, told in shapes)
+    return [axis for shape in first for axis in shape]
+
+
+def bound(facts: Facts, name: str) -> bool:
+    """Whether the shape of a tensor is a rule: it has an extent, or a letter of an earlier one."""
+    told = {n: axes_of(p.keys["shape"]) for n, p in facts.parameters.items() if "shape" in p.keys}
+    earlier = {axis for n in list(told)[: list(told).index(name)] for axis in told[n]}
+    return any(isinstance(axis, int) or axis in earlier for axis in told[name])
+
+
+def written_out(facts: Facts, name: str) -> bool:
+    """Whether the shape of a tensor is a rule that the page writes with letters of its own."""
+    shape = facts.parameters[name].keys.get("shape")
+    given = [str(axis).endswith(name) for axis in axes_of(shape)] if shape else [True]
+    return not any(given) and bound(facts, name)
+
+
 def rule_ids(facts: Facts) -> dict[str, tuple[tuple[str, ...], str]]:
     """Rule -> the parameters that it is about, and its key or attribute."""
     result: dict[str, tuple[tuple[str, ...], str]] = {"product": ((), "product")}
@@ -204,6 +227,8 @@ def rule_ids(facts: Facts) -> dict[str, tuple[tuple[str, ...], str]]:
             keys = ("null", *keys)
         for key in keys:
             value = parameter.keys[key].value if key in parameter.keys else False
+            if key == "shape" and not bound(facts, name):
+                continue
             if key not in NO_RULE and not (value is True and key in ("null", "empty")):
                 result[f"{name}.{key}"] = (name,), key
     for rule, body in facts.rules.items():

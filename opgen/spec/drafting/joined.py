@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from opgen.spec.drafting.facts import DraftedRule, Facts, Key, reached
+from opgen.spec.drafting.facts import DraftedRule, Facts, Key, axes_of, bound, reached
 
 
 def copy(facts: Facts) -> None:
@@ -27,9 +28,10 @@ def copied_places(facts: Facts) -> None:
 
 
 def _shared(facts: Facts, name: str) -> Iterator[tuple[DraftedRule, str]]:
-    """The rules by which a tensor shares an attribute with another, without condition."""
+    """The rules by which a tensor shares a list with another, without condition."""
     for rule in facts.rules.values():
-        if name in (rule.about[0], rule.about[-1]) and rule.attribute and not rule.when:
+        ends = (rule.about[0], rule.about[-1])
+        if name in ends and rule.attribute in ("dtype", "format", "rank") and not rule.when:
             yield rule, rule.about[0] if rule.about[-1] == name else rule.about[-1]
 
 
@@ -54,6 +56,23 @@ def contradictions(facts: Facts) -> None:
         if empty and empty.value is False and told:
             facts.disputed.add(f"{name}.empty")
             facts.todo(empty.at[0], f"{name} may not be empty, and has a shape that may", told)
+
+
+def letters_in_doubt(facts: Facts) -> None:
+    """Tensors of one shape to whose axes the page gives different letters, and axes that it calls
+    alike without saying that they are: a person decides.
+    """
+    for rule, body in facts.sharing("shape", facts.parameters).items():
+        told = [facts.parameters[n].keys.get("shape", Key(None, [])).value for n in body.about]
+        if not body.when and None not in told and told[0] != told[1]:
+            both = (axes_of(facts.parameters[name].keys["shape"]) for name in body.about)
+            own = {str(axis) for axes in both for axis in axes} - {"N", "C"}
+            about = {n for n, r in facts.rules.items() if own & {*re.findall(r"\w+", r.require)}}
+            facts.disputed |= {rule, *about}
+            facts.todo(body.at[0], "have one shape, and axes that differ", body.about)
+    for name, parameter in facts.parameters.items():
+        if "shape" in parameter.keys and bound(facts, name) and not parameter.keys["shape"].at:
+            facts.todo(parameter.line, f"axes of {name} called as those of an earlier tensor")
 
 
 def _may_be_empty(key: Key | None) -> bool:

@@ -23,6 +23,8 @@ DTYPE_NAMES = {"FLOAT32": "FLOAT"}
 FILE = "patterns.yaml"
 AND = "(?:、|和|与|以及|及|,|/|或者|或|跟)"
 """What stands between the members of a list."""
+AXIS = "[NCDHWL](?:轴|维度?)?"
+"""What pages call an axis."""
 PUNCTUATION = str.maketrans("，：（）；［］【】", ",:();[][]")
 
 
@@ -65,11 +67,14 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Pattern:
-    """One line of the file; ``says`` is empty for what constrains no call."""
+    """One line of the file; ``says`` is empty for what constrains no call. ``rules``: those that
+    the family ``rules`` writes, in which ``{subject}`` and ``{name}`` are parameters.
+    """
 
     says: str = key(text("a family"), "")
     pattern: str = key(text("a regular expression"), "", required=True)
     example: str = key(text("a sentence"), "", required=True)
+    rules: tuple[str, ...] = key(listed(text("a rule"), "a list of rules"), ())
 
 
 PATTERNS = listed(record(Pattern, "key of a pattern"), "a list of patterns, each with an example")
@@ -135,7 +140,7 @@ class Reader:
         lists["mask"] = rf"当(?P<mask>{self.name.pattern})\[\d\]为[Tt]rue,"
         self.patterns = {
             section: [
-                (row.says, re.compile(_filled(row.pattern, lists)))
+                (row, re.compile(_filled(row.pattern, lists)))
                 for row in getattr(grammar(), section)
             ]
             for section in ("statements", "breaches", "nothing")
@@ -179,12 +184,13 @@ class Reader:
         if any(pattern.fullmatch(text) for _, pattern in self.patterns["nothing"]):
             return ()
         readings: list[Claim] = []
-        for says, pattern in self.patterns[section]:
+        for row, pattern in self.patterns[section]:
             match = pattern.fullmatch(text)
             if match is not None:
                 lists = {n: self._split(n, part) for n, part in match.groupdict().items() if part}
+                lists |= {"rules": row.rules} if row.rules else {}
                 if lists.get("what2", lists.get("what")) == lists.get("what"):
-                    readings.append(Claim(says, lists))
+                    readings.append(Claim(row.says, lists))
         return (readings[0],) if readings and all(r == readings[0] for r in readings) else None
 
     def _members(self) -> dict[str, str]:
@@ -205,6 +211,9 @@ class Reader:
             "ranks": rf"(?:{number})(?:维?[-~](?:{number}))?",
             "factors": name,
             "slots": r"\d+(?:\([^()]*\))",
+            "of": name,
+            "shapes": r"[(\[][A-Za-z0-9_,]*[)\]]",
+            "items": rf"{self.name.pattern}\[\d\]",
             "enum": r"\d+(?:\(\w+\)|:\w+(?:\([^()]*\))?)",
         }
 
@@ -234,6 +243,7 @@ def _filled(pattern: str, lists: Mapping[str, str]) -> str:
         "product": f"(?P<product>{alternatives(_product_names())})",
         "slots_of": "(?P<slots_of>两个|前两个?|中间两个|后两个?)",
         "axis": "(?P<axis>最后一|倒数第[一二三])",
+        "axes": f"(?P<axes>{AXIS}(?:{AND}?{AXIS})*)",
     }
     return re.sub(r"\{(\w+)\}", lambda at: {**lists, **single}.get(at[1], at[0]), pattern)
 
@@ -259,6 +269,7 @@ def _name(text: str) -> str:
 SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "subject": _name,
     "names": _name,
+    "of": _name,
     "factors": _name,
     "what": _what,
     "what2": _what,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from opgen.spec.drafting.facts import Facts, reached, rule_ids
+from opgen.spec.drafting.facts import Facts, rule_ids
 
 Left: TypeAlias = tuple[str, tuple[str, ...], Mapping[str, str]]
 """A sentence that is left, the parameters that it is about, all where it names none, and the words
@@ -27,19 +27,10 @@ TELLING = {
 """Key -> words of a clause that may be about it; those of "" for keys that limit a value."""
 OPTION = re.compile("选项|转换为|降精度|进行计算|sizeof|格式处理")
 """Words of a statement about an option, or about how something is computed."""
-ALL = "^参数不(?:满足|符合)|^(?:输入|输出|入参|出参)?参数.*不(?:满足|符合)"
+ALL = "^参数不(?:满足|符合)|^(?:输入|输出|入参|出参)?参数(?!.*(?:shape|类型|格式)).*不(?:满足|符合)"
 """Words of a clause that may be about anything that the page demands."""
 ATTRIBUTES_IN_WORDS = {"dtype": "类型|dtype", "format": "格式", "shape": "shape", "empty": "空"}
 """The same of a statement."""
-
-
-def _alike(facts: Facts, names: tuple[str, ...], key: str) -> set[str]:
-    """These parameters, and those that share their dtypes or formats."""
-    if key not in ("dtype", "format"):
-        return {*names}
-    rules = facts.sharing(key, facts.parameters).values()
-    pairs = [frozenset(rule.about) for rule in rules if not rule.when]
-    return set().union(*(reached(name, pairs) for name in names))
 
 
 def pending(facts: Facts, left: Iterable[Left]) -> Iterator[str]:
@@ -53,7 +44,7 @@ def pending(facts: Facts, left: Iterable[Left]) -> Iterator[str]:
                 continue
             if telling is TELLING and rule in facts.places:
                 continue
-            about = names if telling is TELLING else _alike(facts, names[:1], key)
+            about = names if telling is TELLING else names[:1]
             telling_words = telling.get(key, telling.get("", "$^"))
             if telling is TELLING and key not in ("null", "product"):
                 telling_words += f"|{ALL}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from opgen.spec.drafting.facts import Facts
+from typing import cast
+
+from opgen.spec.drafting.facts import Facts, Key
 from opgen.spec.drafting.said import Said
 
 
@@ -13,33 +15,28 @@ def rank(facts: Facts, said: Said) -> list[str] | None:
 
 def rank_all(facts: Facts, said: Said) -> list[str] | None:
     """The ranks that all tensors must have."""
-    names = tuple(parameter.name for parameter in facts.of_family("tensor"))
-    every = said.claim._replace(lists={**said.claim.lists, "subject": names})
-    return rank(facts, said._replace(claim=every))
+    return rank(facts, said.about(parameter.name for parameter in facts.of_family("tensor")))
 
 
 def rank_above(facts: Facts, said: Said) -> list[str] | None:
     """The most axes. Where a page has a least rank too, these are two facts: a clause is about one
-    of them.
+    of them. Of a tensor that always has fewer axes it says no more than its list.
     """
     (most,) = said.claim.numbers("number")
-    if not facts.tensors(said.subjects):
+    every, keys = [*range(most + 1)], {n: facts.parameters[n].keys for n in said.subjects}
+    if not facts.tensors(keys) or any("shape" in told for told in keys.values()):
         return None
-    least: dict[str, int] = {}
-    for name in said.subjects:
-        key = facts.parameters[name].keys.get("rank")
-        ranks = key.value if key and isinstance(key.value, list) else list(range(most + 1))
-        least[name] = ranks[0]
-        if ranks != list(range(ranks[0], most + 1)):
-            return None
+    known = {n: cast(list[int], told.get("rank", Key(every, [])).value) for n, told in keys.items()}
+    if any(ranks[-1] >= most and ranks != every[ranks[0] :] for ranks in known.values()):
+        return None
     rules = []
-    for name in said.subjects:
-        if least[name] == 0:
-            facts.set(name, "rank", list(range(most + 1)), said.line)
+    for name, ranks in known.items():
+        if ranks[0] == 0 or ranks[-1] < most:
+            facts.set(name, "rank", ranks, said.line)
             rules.append(f"{name}.rank")
         else:
-            lines = facts.parameters[name].keys.pop("rank").at
-            facts.relate(f"{name}.rank >= {least[name]}", lines[0], (name,), "rank_least")
+            lines = keys[name].pop("rank").at
+            facts.relate(f"{name}.rank >= {ranks[0]}", lines[0], (name,), "rank_least")
             rules.append(facts.relate(f"{name}.rank <= {most}", lines[0], (name,), "rank_most"))
     return rules
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from opgen.spec.drafting.facts import products_term
@@ -27,3 +28,8 @@ class Said(NamedTuple):
     def when(self) -> str:
         """The condition under which it holds."""
         return products_term(self.products) if self.products else ""
+
+    def about(self, subjects: Iterable[str]) -> Said:
+        """The same of other parameters."""
+        lists = {**self.claim.lists, "subject": tuple(subjects)}
+        return self._replace(claim=self.claim._replace(lists=lists))

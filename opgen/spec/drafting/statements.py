@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import combinations
+from itertools import combinations, product
 
-from opgen.spec.drafting import cells, dtype_lists, values
+from opgen.spec.drafting import axes, cells, dtype_lists, values
 from opgen.spec.drafting.facts import Facts
 from opgen.spec.drafting.said import Said
 
@@ -71,19 +71,6 @@ def _optional(facts: Facts, said: Said) -> bool:
     return all(facts.set(name, "null", True, said.line) for name in said.subjects)
 
 
-def numel(facts: Facts, said: Said) -> list[str]:
-    """The rules that tensors have as many elements as a product of scalars, or as a tensor."""
-    factors = said.claim.lists["factors"]
-    scalar = all(facts.parameters[name].family == "scalar" for name in factors)
-    if not said.subjects or not facts.tensors(said.subjects) or not scalar:
-        return []
-    require = f"numel == {' * '.join(factors)}"
-    return [
-        facts.relate(f"{name}.{require}", said.line, (name, *factors), "numel")
-        for name in said.subjects
-    ]
-
-
 def broadcastable(facts: Facts, line: int, names: Iterable[str]) -> list[str]:
     """The rules that each two of these inputs have shapes that broadcast; none where one is written
     or no tensor.
@@ -115,6 +102,34 @@ def _broadcast(facts: Facts, said: Said) -> bool:
     return not names and bool(broadcastable(facts, said.line, said.subjects))
 
 
+def broadcast_result(facts: Facts, said: Said) -> list[str]:
+    """The rule that an output has the shape to which two or three inputs broadcast."""
+    (written, *more), names = said.subjects or ("", ""), facts.in_order(said.claim.of("names"))
+    if more or len(names) not in (2, 3) or facts.parameters[written].kind != "output":
+        return []
+    *first, last = (f"{name}.shape" for name in names)
+    shapes = f"{first[0]}, {last if len(first) == 1 else f'broadcast({first[1]}, {last})'}"
+    require = f"{written}.shape == broadcast({shapes})"
+    return [facts.relate(require, said.line, (written, *names), "shape")]
+
+
+def relations(facts: Facts, said: Said) -> list[str]:
+    """The rules that a pattern writes by itself, for each of its subjects and other names; none
+    where a factor is no number.
+    """
+    factors, rules = said.claim.of("factors"), []
+    if not all(facts.parameters[name].family == "scalar" for name in factors):
+        return []
+    for subject, name in product(said.subjects, said.claim.of("names") or ("",)):
+        for template in said.claim.of("rules"):
+            told = template.format(subject=subject, name=name, factors=" * ".join(factors))
+            require, _, when = told.partition(" when ")
+            about = (subject, *filter(None, (name,)), *factors)
+            attribute = next((what for what in ("shape", "numel") if what in require), "relation")
+            rules.append(facts.relate(require, said.line, about, attribute, when or said.when))
+    return rules
+
+
 FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "same": _same,
     "alike": _alike,
@@ -139,12 +154,18 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "below": values.bound("max", "<", -1),
     "most": values.bound("max", "<=", 0),
     "half": values.half,
-    "numel": lambda facts, said: bool(numel(facts, said)),
     "range": values.limits,
     "enum": values.enum,
     "broadcast": _broadcast,
     "below_extent": values.below_extent,
+    "broadcast_result": lambda facts, said: bool(broadcast_result(facts, said)),
+    "rules": lambda facts, said: bool(relations(facts, said)),
+    "letters": axes.letters,
+    "same_axes": lambda facts, said: bool(axes.same_axes(facts, said)),
+    "items": lambda facts, said: bool(axes.items(facts, said)),
+    "axes_not_empty": axes.not_empty,
+    "padded": lambda facts, said: bool(axes.padded(facts, said)),
 }
 """Family of statements -> what it makes of one."""
-OF_PRODUCTS = {"same", "alike", "dtypes", "no_dtypes", "no_formats"}
+OF_PRODUCTS = {"rules", "same", "alike", "dtypes", "no_dtypes", "no_formats"}
 """Families of facts that may hold for some products alone."""

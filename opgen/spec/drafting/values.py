@@ -36,32 +36,26 @@ def slots(facts: Facts, said: Said) -> bool:
     if not name or facts.parameters[name].family != "array":
         return False
     items: dict[int, list[object]] = {}
-    otherwise: dict[int, dict[str, str]] = {}
+    others: dict[int, str] = {}
     for part in said.claim.of("slots"):
         number, inside = part.rstrip(")").split("(", 1)
-        fallback = re.fullmatch(r"数值与(\w+?)的?数值保持一致", inside)
-        own = re.fullmatch(rf"{name}=(\w+)", inside)
-        fallback = own if own and own[1] in facts.parameters else fallback
-        if not fallback and re.fullmatch(r"\w+(?:=\w+)*", inside, re.ASCII):
-            items[int(number)] = [inside.split("=")] if "=" in inside else [inside]
-        elif re.fullmatch(r"\w+(?:,\w+)+", inside, re.ASCII):
-            items[int(number)] = [*inside.split(",")]
-        elif fallback and fallback[1] in facts.parameters:
-            otherwise[int(number)] = {"": fallback[1]}
+        fallback = re.fullmatch(rf"数值与(\w+?)的?数值保持一致|{name}=(\w+)", inside)
+        other = (fallback[1] or fallback[2]) if fallback else ""
+        if other in facts.parameters:
+            others[int(number)] = other
+        elif re.fullmatch(r"\w+(?:=\w+)*|\w+(?:,\w+)+", inside, re.ASCII):
+            items[int(number)] = [inside.split("=")] if "=" in inside else [*inside.split(",")]
         else:
             return False
-    lengths = [int(part.split("(")[0]) for part in said.claim.of("slots")]
-    fits = all(len(slots) == length for length, slots in items.items())
-    if not items or not fits or not facts.set(name, "length", lengths, said.line):
+    last = items[max(items)] if items else []
+    slots = {length: last_slots(facts, other) for length, other in others.items()}
+    fits = all(len(told) == length for length, told in items.items())
+    if not last or not fits or any(len(told) != len(last) for told in slots.values()):
         return False
-    last = items[max(items)]
-    for length, other in otherwise.items():
-        slots = last_slots(facts, other[""])
-        if len(slots) != len(last):
-            return False
-        otherwise[length] = dict(zip(map(str, last), slots, strict=True))
-    facts.set(name, "items", items, said.line)
-    return not otherwise or facts.set(name, "otherwise", otherwise, said.line)
+    lengths = [int(part.split("(")[0]) for part in said.claim.of("slots")]
+    otherwise = {n: dict(zip(map(str, last), told, strict=True)) for n, told in slots.items()}
+    told = {"length": lengths, "items": items, **({"otherwise": otherwise} if otherwise else {})}
+    return all(facts.set(name, key, value, said.line) for key, value in told.items())
 
 
 def bound(key: str, sign: str, beyond: int) -> Callable[[Facts, Said], bool]:

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from opgen.files.digests import digest_block
 from opgen.spec.drafting.draft import Draft
-from opgen.spec.drafting.facts import NO_RULE, DraftedParameter, Facts, rule_ids, snake
+from opgen.spec.drafting.facts import NO_RULE, DraftedParameter, Facts, bound, rule_ids, snake
 
 PLAIN = re.compile(r"[A-Za-z_][\w.]*\Z")
 WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
@@ -61,11 +61,13 @@ def _keys(parameter: DraftedParameter, facts: Facts) -> Iterable[str]:
     if parameter.is_pointer and "null" not in parameter.keys:
         at["null"] = one_or_more(_lines(facts, f"{parameter.name}.null", []))
     for key, told in parameter.keys.items():
-        if key not in NO_RULE:
+        if key not in NO_RULE and (key != "shape" or bound(facts, parameter.name)):
             at[key] = one_or_more(_lines(facts, f"{parameter.name}.{key}", told.at))
     yield f"    kind: {parameter.kind}"
     yield f"    at: {flow(at if len(at) > 1 else parameter.line)}"
-    yield from (f"    {key}: {flow(told.value)}" for key, told in parameter.keys.items())
+    for key, told in parameter.keys.items():
+        if key != "rank" or "shape" not in parameter.keys:
+            yield f"    {key}: {flow(told.value)}"
 
 
 def _lines(facts: Facts, rule: str, lines: list[int]) -> list[int]:
@@ -97,10 +99,16 @@ def _returns(draft: Draft) -> Iterable[str]:
         for number, rules in numbers.items():
             yield from _wrapped(f"    {number}: ", rules)
     rest = [rule for rule in known if rule not in facts.places]
-    silent = [rule for rule in rest if known[rule][1] == "null"]
+    silent = [rule for rule in rest if known[rule][1] == "null" or _unsaid(facts, rule)]
     yield from _wrapped("  unstated: ", [r for r in rest if r not in silent])
     if silent:
         yield from _wrapped("  assumed: ", silent)
+
+
+def _unsaid(facts: Facts, rule: str) -> bool:
+    """Whether no line says that a tensor has the letters of an earlier one."""
+    name, _, key = rule.partition(".")
+    return key == "shape" and not facts.parameters[name].keys[key].at
 
 
 def _wrapped(head: str, rules: list[str]) -> list[str]:
