@@ -106,7 +106,6 @@ def known_products(names: Iterable[str]) -> tuple[str, ...]:
 @cache
 def vocabulary() -> Vocabulary:
     """The tables of ``specs/tables.yaml``."""
-    path = specs_folder() / "tables.yaml"
-    document = yamlfile.read(path, "specs/tables.yaml")
+    document = yamlfile.read((specs_folder() / "tables.yaml"), "specs/tables.yaml")
     document.raise_problems()
     return Vocabulary(**document.data, digest=document.digest)

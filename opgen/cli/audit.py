@@ -132,8 +132,7 @@ def command(
             else:
                 click.echo(f"{spec.file}: digests written")
                 path = specs_folder() / Path(spec.file).name
-                whole = with_page_block(read_text(path), spec, block)
-                write_text(path, whole, force=True)
+                write_text(path, with_page_block(read_text(path), spec, block), force=True)
         if unread:
             raise FileError(unread)
         if operators and without_page:
@@ -178,8 +177,7 @@ def command(
             if finding.facts
         ]
         if rows:
-            table = TextTable(*heads[:shown], rows=rows, right=("line", "cases"))
-            show(out, table)
+            show(out, TextTable(*heads[:shown], rows=rows, right=("line", "cases")))
         for case in dict.fromkeys(case for finding in findings for case in finding.cases):
             click.echo(case)
         for spec in specs:
@@ -188,8 +186,10 @@ def command(
             ):
                 show(out, Paragraph(_differs(spec, Path(folder), spec in drifted)))
     elif specs:
-        pages = counted(len(specs), "page")
-        show(out, Paragraph(f"{pages}: the text is the one that was transcribed"))
+        show(
+            out,
+            Paragraph(f"{counted(len(specs), 'page')}: the text is the one that was transcribed"),
+        )
     if unread:
         raise FileError(unread)
     if findings or (operators and without_page):

@@ -80,8 +80,7 @@ def note(text: str, quiet: bool = False) -> None:
     """One message on standard error, unless ``quiet``."""
     if not quiet:
         context = click.get_current_context(silent=True)
-        parameters = context.command.params if context else ()
-        click.echo(visible(as_options(text, parameters)), err=True)
+        click.echo(visible(as_options(text, (context.command.params if context else ()))), err=True)
 
 
 def json_text(value: object) -> None:

@@ -50,8 +50,7 @@ def command(
 
     if output != "-":
         refuse(output, force)
-    reader = atk_import if format == "atk" else ttk_import
-    imported = reader.read(file, catalog(), products)
+    imported = (atk_import if format == "atk" else ttk_import).read(file, catalog(), products)
     lines = imported.lines
     for problem in imported.unreadable:
         console.note(str(problem))

@@ -130,8 +130,7 @@ def command(
         read = writing.read_of(release, erratafile.errata())
         for api, calls in writing.conflicts(known.pages, read).items():
             some = f", such as {', '.join(calls[: learning.FEW])}" if calls else ""
-            text = f"{api}: errata that were read stay, against {len(calls)} calls{some}"
-            console.note(text)
+            console.note(f"{api}: errata that were read stay, against {len(calls)} calls{some}")
         own = {api: taught for api, taught in lessons.items() if api not in read}
         written = writing.write(Path(output), own, known, release, catalog(), force)
         console.note(f"wrote {len(written)} files into {output}")
@@ -210,5 +209,9 @@ def _shown(lessons: Mapping[str, Sequence[Lesson]], name: str) -> Iterator[dict[
                 call = returned.judgement.table.call(row)
                 status = int(returned.status[row])
                 line = {"id": returned.ids[row], "op": call.api, "product": call.product}
-                told = None if status < 0 else status
-                yield {**line, "args": to_json(call), "status": told, "shows": shows}
+                yield {
+                    **line,
+                    "args": to_json(call),
+                    "status": (None if status < 0 else status),
+                    "shows": shows,
+                }

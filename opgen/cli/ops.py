@@ -44,8 +44,7 @@ def command(
     from opgen.spec.catalog import catalog
 
     known = catalog(edition)
-    wanted = [known.api(name) for name in operators] or list(known.kinds)
-    specs = known.pages(wanted)
+    specs = known.pages([known.api(name) for name in operators] or list(known.kinds))
     if deviations:
         click.echo("\n".join(_deviations(specs)).rstrip("\n"))
         return
@@ -173,8 +172,7 @@ def _deviations(specs: Sequence[Spec]) -> Iterator[str]:
         for one in found:
             lines = (f"`{r.id}`" + (f" {r.at[0]}" if r.at else "") for r in one.rules)
             when = f"`{one.when}`".replace("|", "\\|") if one.when else ""
-            cells = one.kind, ", ".join(lines), when, one.returned, one.known
-            yield f"| {' | '.join(cells)} |"
+            yield f"| {' | '.join((one.kind, ', '.join(lines), when, one.returned, one.known))} |"
         yield ""
 
 

@@ -51,8 +51,7 @@ def complete_products(
     """The products of the shared tables."""
     from opgen.calls.vocabulary import vocabulary
 
-    names = vocabulary().products
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in vocabulary().products if name.startswith(incomplete)]
 
 
 def complete_plans(

@@ -123,9 +123,8 @@ def ada_layer_norm(
     found = aten.native_layer_norm_backward(scaled, source, axes, mean, rstd, ones, zeros, mask)
     normal = (source - mean) * rstd * ones + zeros
     shape = scale.shape
-    names = ("gradInputOut", "gradWeightOut", "gradBiasOut")
     return {
-        **dict(zip(names, found, strict=True)),
+        **dict(zip(("gradInputOut", "gradWeightOut", "gradBiasOut"), found, strict=True)),
         "gradScaleOut": (grad * normal).sum(-2).reshape(shape),
         "gradShiftOut": grad.sum(-2).reshape(shape),
     }
@@ -140,15 +139,13 @@ def group_norm_swish(
     batch, channels, group = x.shape[0], x.shape[1], args["numGroups"]
     flat, rows = (batch, channels, -1), (batch, group, 1)
     groups = (x.reshape(batch, group, -1) - mean.reshape(rows)) * rstd.reshape(rows)
-    y = groups.reshape(flat) * gamma[:, None] + beta[:, None]
-    scaled = args["swishScale"] * y
+    scaled = args["swishScale"] * (groups.reshape(flat) * gamma[:, None] + beta[:, None])
     part = torch.sigmoid(scaled)
     dy = (part * (1 + scaled * (1 - part)) * dy.reshape(flat)).contiguous()
     gradients = aten.native_group_norm_backward(
         dy, x.reshape(flat), mean, rstd, gamma, batch, channels, dy.shape[2], group, [True] * 3
     )
-    names = ("dxOut", "dgammaOut", "dbetaOut")
-    outputs = dict(zip(names, gradients, strict=True))
+    outputs = dict(zip(("dxOut", "dgammaOut", "dbetaOut"), gradients, strict=True))
     return {**outputs, "dxOut": outputs["dxOut"].reshape(x.shape)}
 
 

@@ -52,8 +52,7 @@ def _of_shape(shape: tuple[int, ...], groups: int, most: int) -> Array:
             int(word) % extent for word, extent in zip(stream.draw(len(shape)), shape, strict=True)
         ]
         chosen.append(_flat((*other[:axis], at, *other[axis + 1 :]), shape))
-    known = list(dict.fromkeys(chosen))[:most]
-    kept = set(known)
+    kept = set(list(dict.fromkeys(chosen))[:most])
     while len(kept) < most:
         kept |= {int(word) % total for word in stream.draw(most - len(kept))}
     return np.array(sorted(kept), dtype=np.int64)
@@ -70,8 +69,9 @@ def _telling(extent: int, groups: int) -> list[int]:
     if groups > 1 and extent % groups == 0:
         size = extent // groups
         ends += [edge for first in range(0, extent, size) for edge in (first, first + size - 1)]
-    known = {*range(FIRST), *range(extent - 4, extent), *ends}
-    return sorted(at for at in known if 0 <= at < extent)
+    return sorted(
+        at for at in ({*range(FIRST), *range(extent - 4, extent), *ends}) if 0 <= at < extent
+    )
 
 
 @dataclass(frozen=True)

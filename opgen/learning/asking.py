@@ -70,8 +70,7 @@ def _deadly(lesson: Lesson, judgement: Judgement) -> np.ndarray:
     for finding in lesson.findings:
         if finding.status == DIED:
             broken = judgement.broken[[position[rule] for rule in finding.rules]]
-            held = holding(judgement, finding)
-            result |= held & (broken.any(axis=0) | (not finding.rules))
+            result |= holding(judgement, finding) & (broken.any(axis=0) | (not finding.rules))
     return result
 
 

@@ -62,8 +62,7 @@ class Feature:
         words = vocabulary().names.get(self.kind)
         texts = [repr(words[int(v)]) if words else str(v) for v in values]
         if self.kind == "bool":
-            true = bool(values[0]) == among
-            if true:
+            if bool(values[0]) == among:
                 return self.term
             return self.term.replace("==", "!=") if "==" in self.term else f"not {self.term}"
         if len(texts) == 1:
@@ -104,8 +103,7 @@ def features(view: TableView) -> list[Feature]:
             add(f"{name}.dtype", name, "dtype", column.dtype, there)
             add(f"{name}.format", name, "format", column.format, there)
             add(f"{name}.rank", name, "int", column.rank, there)
-            numel = column.numel()
-            add(f"{name}.numel", name, "count", numel, there)
+            add(f"{name}.numel", name, "count", column.numel(), there)
             if column.strided.any():
                 add(f"{name}.strided", name, "bool", column.strided, there)
         elif isinstance(column, ArrayColumn):

@@ -173,8 +173,7 @@ class _Learner:
         a rule that no call breaks alone and passes.
         """
         broken = self.judgement.broken
-        alone = broken.sum(axis=0) == 1
-        passes = (broken & (alone & (self.status == 0))).any(axis=1)
+        passes = (broken & ((broken.sum(axis=0) == 1) & (self.status == 0))).any(axis=1)
         strange = (self.status != 0) & ~self.enforced.any(axis=0)
         self.blamed |= broken & strange & ~passes[:, None]
 

@@ -84,8 +84,7 @@ class Statuses:
     def of(self, apis: Iterable[str]) -> Statuses:
         """The same of some operators alone."""
         chosen = set(apis)
-        pages = tuple(page for page in self.pages if page.spec.api in chosen)
-        return replace(self, pages=pages)
+        return replace(self, pages=tuple(page for page in self.pages if page.spec.api in chosen))
 
 
 def read(

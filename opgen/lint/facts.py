@@ -199,8 +199,13 @@ def _modes(spec: Spec) -> list[Fact]:
         before = sum(other.dtype == mode.dtype for other in spec.modes[:i])
         name = f"compute.{mode.dtype}" + (f".{before + 1}" if before else "")
         may = "may be" if mode.optional else "are"
-        says = f"inputs {may} rounded to {mode.dtype} when {readable(mode.when.text)}"
-        told.append(Fact(name, mode.at, says))
+        told.append(
+            Fact(
+                name,
+                mode.at,
+                f"inputs {may} rounded to {mode.dtype} when {readable(mode.when.text)}",
+            )
+        )
     return told
 
 

@@ -62,8 +62,7 @@ def divide(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
     """The quotient, with a relative error of at most 2**-100."""
     quotient = x.high / y.high
     exact = multiply(DoubleDouble(quotient, np.zeros_like(quotient)), y)
-    rest = (x.high - exact.high) + (x.low - exact.low)
-    return _normal(quotient, rest / y.high)
+    return _normal(quotient, ((x.high - exact.high) + (x.low - exact.low)) / y.high)
 
 
 def from_decimals(numbers: list[Decimal]) -> DoubleDouble:

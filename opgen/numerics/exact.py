@@ -164,8 +164,7 @@ def _span(values: Array) -> Array:
     """How many bits lie from each case's largest value down to the lowest set bit of any of its
     values, (B,).
     """
-    real = _real(values).reshape(len(values), -1)
-    fraction, exponent = np.frexp(real)
+    fraction, exponent = np.frexp(_real(values).reshape(len(values), -1))
     whole = (fraction * 2.0**53).astype(np.int64)
     _, low = np.frexp((whole & -whole).astype(np.float64))
     lowest = np.where(whole != 0, exponent - 54 + low, 2000).min(axis=1, initial=2000)
@@ -184,8 +183,7 @@ def _added(high: Array, low: Array, value: Array) -> tuple[Array, Array]:
     """Knuth's two-sum: the rounding error of the addition goes to the low part."""
     total = high + value
     shadow = total - high
-    error = (high - (total - shadow)) + (value - shadow)
-    return total, low + error
+    return total, low + ((high - (total - shadow)) + (value - shadow))
 
 
 def _apart(

@@ -123,8 +123,7 @@ class LibraryAnswers:
         result = np.array([*(stage.excuses for stage in self.page.stages), True, True])[self.stage]
         for entry in self.page.tolerated:
             if not entry.excuses:
-                lets = entry.reached(self.view, len(result)) & self.breaks(entry.rules)
-                result &= ~lets
+                result &= ~(entry.reached(self.view, len(result)) & self.breaks(entry.rules))
         return np.asarray(result)
 
     def breaks(self, rules: Collection[str]) -> np.ndarray:
@@ -209,13 +208,12 @@ def differences(answers: LibraryAnswers) -> Differences:
         explains[position[stage.id]] = differs & (answers.stage == i)
     accepts = differs & np.array([codes == (0,) for _, codes in answers.outcomes])[answers.stage]
     explained = np.ones(rows, dtype=bool)
-    lets = _what_lets_pass(answers)
     for rule, broken in judgement.breaking:
         asked = accepts & broken
         if not rule.forbids or not asked.any():
             continue
         reason = np.zeros(rows, dtype=bool)
-        for name, passes in lets.get(rule.id, {}).items():
+        for name, passes in _what_lets_pass(answers).get(rule.id, {}).items():
             explains[position[name]] |= asked & passes
             reason |= passes
         explained &= ~asked | reason

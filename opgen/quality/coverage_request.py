@@ -32,8 +32,7 @@ def of_file(
     by the pages of an ``edition``; a bundle says itself which it was made of.
     """
     known = catalog(_edition_of(bundle) if bundle else edition)
-    apis = {known.api(name) for name in operators} or set(known.kinds)
-    specs = known.pages(apis)
+    specs = known.pages({known.api(name) for name in operators} or set(known.kinds))
     pages = _of_bundle(bundle, specs) if bundle else _of_calls(calls, specs, known)
     if not pages:
         raise FileError.of(bundle or calls, "", "holds no call of the operators asked for")

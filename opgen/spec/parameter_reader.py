@@ -51,8 +51,9 @@ class ParameterReader:
             for layout, order in by.items():
                 if sorted(map(str, order)) != sorted(map(str, shapes[rank])):
                     where = ("parameters", name, "shape", rank, layout)
-                    text = f"expects the axes of {next(iter(by))} in another order"
-                    self.doc.problem(where, text)
+                    self.doc.problem(
+                        where, f"expects the axes of {next(iter(by))} in another order"
+                    )
         for key, told, more in (
             ("at", at, ["parameter"]),
             ("when", form.when, []),
@@ -146,8 +147,9 @@ class ParameterReader:
                 for name in (name for pair in names.items() for name in pair):
                     if name not in known:
                         where = ("parameters", parameter.name, "otherwise", length)
-                        text = f"no such letter or slot '{name}'{did_you_mean(name, known)}"
-                        self.doc.problem(where, text)
+                        self.doc.problem(
+                            where, f"no such letter or slot '{name}'{did_you_mean(name, known)}"
+                        )
         for name in leads:
             last, passed = leads[name], {name}
             while last in leads and last not in passed:

@@ -72,8 +72,9 @@ class RuleReader:
         def put(rules: Sequence[str], place: Place) -> None:
             for rule in rules:
                 if rule in places:
-                    text = f"is in {section} twice; every rule has one place"
-                    self.doc.problem(place.where, text, rule)
+                    self.doc.problem(
+                        place.where, f"is in {section} twice; every rule has one place", rule
+                    )
                 places[rule] = place
 
         for key, rules in listed.items():
@@ -99,8 +100,11 @@ class RuleReader:
         for key, numbered in self.form.clauses.items():
             for number in numbered:
                 if f"{key}.{number}" not in clauses:
-                    text = f"no rule stands under number {number} in returns"
-                    self.doc.problem(("clauses", key), text, f"{key}.{number}")
+                    self.doc.problem(
+                        ("clauses", key),
+                        f"no rule stands under number {number} in returns",
+                        f"{key}.{number}",
+                    )
 
     def product_rule(self) -> None:
         """The rule that a listed product is used. Its bucket is ``unsupported_product``, whatever

@@ -64,8 +64,7 @@ def _spec(document: Document, name: str, digests: bool = True) -> Spec:
             document.problem(("page", "lines"), f"no digest of lines {missing}; {remedy}")
     if form.todo and digests:
         undecided = ", ".join(map(str, form.todo))
-        text = f"lines to decide: {undecided}; opgen check --todo shows them"
-        document.problem(("todo",), text)
+        document.problem(("todo",), f"lines to decide: {undecided}; opgen check --todo shows them")
     if not document.problems:
         fields.loose_letters(rules)
     document.raise_problems()
@@ -110,8 +109,7 @@ def _modes(document: Document, form: ComputeForm, fields: ParameterReader) -> tu
     modes = []
     for i, mode in enumerate(form.modes):
         where = ("compute", "modes", i)
-        name = f"compute.modes.{i}"
-        when = compiled(document, where, name, condition, mode.when, fields.scope)
+        when = compiled(document, where, f"compute.modes.{i}", condition, mode.when, fields.scope)
         if when is not None:
             modes.append(Mode(mode.at, when, mode.dtype, mode.optional))
     return tuple(modes)

@@ -219,8 +219,9 @@ def _asked(limit: np.ndarray, there: Mask) -> Value:
     number.
     """
     whole = limit == np.floor(limit)
-    near = np.clip(np.where(whole, limit, -_FAR), -_FAR, _FAR)
-    return Value(near.astype(np.int64), there & whole)
+    return Value(
+        np.clip(np.where(whole, limit, -_FAR), -_FAR, _FAR).astype(np.int64), there & whole
+    )
 
 
 def _extreme(matrix: np.ndarray, sizes: np.ndarray, there: Mask, lowest: bool) -> Value:

@@ -276,7 +276,7 @@ def test_a_code_for_items_beyond_an_extent_is_the_place_of_what_a_statement_says
     code = "size内的数值大于等于x的维度。"
     placed = drafted(rows=rows, codes=(code,)).facts.places
     assert {r for r, place in placed.items() if place.code == 161002} == {
-        "size_0_below", "size_1_below",
+        "size_axes", "size_axes_of_x",
     }  # fmt: skip
     assert len(drafted(codes=(code,)).facts.left()) == 1
 

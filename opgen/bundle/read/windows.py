@@ -51,8 +51,7 @@ def windows(file: FinishedFile, limit: int = 1 << 20) -> Iterator[Window]:
         rows, place = in_order(file, number), 0
         starts = tensors["position"][rows] * kind.itemsize
         ends = starts + tensors["elements"][rows] * kind.itemsize
-        cuts = np.flatnonzero(np.diff(starts // limit)) + 1
-        edges = [0, *cuts.tolist(), len(rows)]
+        edges = [0, *(np.flatnonzero(np.diff(starts // limit)) + 1).tolist(), len(rows)]
         for first, after in pairwise(edges):
             end = int(ends[after - 1]) if after < len(rows) else elements * kind.itemsize
             data = file.bytes(start + place, end - place)

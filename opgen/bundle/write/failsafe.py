@@ -38,8 +38,7 @@ class Sink(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         size = len(buffer)
-        piece = os.pread(self._fd, size, self._at).ljust(size, b"\0")
-        buffer[:] = piece
+        buffer[:] = os.pread(self._fd, size, self._at).ljust(size, b"\0")
         for start, kept in self._kept:
             low, high = max(start, self._at), min(start + len(kept), self._at + size)
             if low < high:

@@ -11,7 +11,7 @@ from typing import cast
 from opgen.spec.drafting import axes, ranks
 from opgen.spec.drafting.facts import ATTRIBUTES, Clause, Facts, reached, rule_ids, written_out
 from opgen.spec.drafting.said import Said
-from opgen.spec.drafting.statements import broadcast_result, broadcastable, relations
+from opgen.spec.drafting.statements import broadcast_result, broadcastable, padded, relations
 from opgen.spec.drafting.values import halves, items_above, length, limit
 
 Family = Callable[[Facts, Said], list[str] | None]
@@ -79,8 +79,9 @@ def _unlike(facts: Facts, said: Said) -> list[str] | None:
                 pairs.append(frozenset((subjects[0], subject)))
                 require = f"{subject}.{attribute} == {subjects[0]}.{attribute}"
                 facts.relate(require, said.line, (subject, subjects[0]), attribute)
-        shared = facts.sharing(attribute, subjects)
-        rules += [name for name, rule in shared.items() if not rule.when]
+        rules += [
+            name for name, rule in facts.sharing(attribute, subjects).items() if not rule.when
+        ]
     return rules
 
 
@@ -146,8 +147,7 @@ def _ends(enum: object) -> list[int]:
 def _not_below_extent(facts: Facts, said: Said) -> list[str] | None:
     """Items of an array that a statement holds below extents of a tensor."""
     about = (*said.subjects, *said.claim.of("names"))
-    told = facts.rules.items()
-    return [n for n, r in told if r.about == about and r.attribute.endswith("_below")] or None
+    return [n for n, r in facts.rules.items() if r.about == about and " < " in r.require] or None
 
 
 def _least(facts: Facts, name: str, told: tuple[str, str, int, int], line: int) -> str:
@@ -177,7 +177,7 @@ def _unfit(facts: Facts, said: Said) -> list[str] | None:
     rules += [rule for shared in told for rule in shared]
     for name, (about, attribute) in rule_ids(facts).items() if "shape" in what else ():
         letters = attribute == "rank" and "shape" in facts.parameters[about[0]].keys
-        if {*about} <= {*said.subjects} and ("shape" in attribute or letters):
+        if {*about} <= {*said.subjects} and (attribute in ("shape", "axes") or letters):
             rules.append(name)
     return rules or None
 
@@ -209,8 +209,11 @@ def _empty_axes(first: bool) -> Family:
         for axis in range(1, counts[0] + 1 if counts else most):
             when = f"{name}.rank > {axis}" if first and axis >= least else ""
             when = f"{name}.rank == {most}" if when and axis == most - 1 else when
-            require = f"{name}.shape[-{axis}] >= 1"
-            rules.append(facts.relate(require, said.line, (name,), f"extent_{axis}", when))
+            rules.append(
+                facts.relate(
+                    f"{name}.shape[-{axis}] >= 1", said.line, (name,), f"extent_{axis}", when
+                )
+            )
         return rules
 
     return extents
@@ -247,10 +250,9 @@ FAMILIES: Mapping[str, Family] = {
     "rank_outside": ranks.rank_outside,
     "broadcast_result": lambda facts, said: broadcast_result(facts, said) or None,
     "rules": lambda facts, said: relations(facts, said) or None,
+    "padded": lambda facts, said: padded(facts, said) or None,
     "same_axes": lambda facts, said: axes.same_axes(facts, said) or None,
     "axes_unlike": lambda facts, said: axes.axes_unlike(facts, said) or None,
-    "items": lambda facts, said: axes.items(facts, said) or None,
-    "padded": lambda facts, said: axes.padded(facts, said) or None,
     "no_broadcast": lambda facts, said: broadcastable(facts, said.line, said.subjects) or None,
 }
 """Family of breaches -> the rules that stand under such a clause."""

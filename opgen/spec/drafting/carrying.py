@@ -42,10 +42,12 @@ def next_edition(older: Path, drafted: str, content: bytes) -> str:
         raise FileError.of(str(older), str(known["api"]), text)
     spec = _Edition(known, new).spec()
     lines = content.decode("utf-8-sig").split("\n")
-    digest = f"  sha256: {new['page']['sha256']}\n  lines: |\n"
-    block = digest + digest_block(lines, sorted(cited(spec)))
-    head = f"Drafted from {older.name}: decide each line under todo, then delete it."
-    return text_of(spec, block, head)
+    block = f"  sha256: {new['page']['sha256']}\n  lines: |\n" + digest_block(
+        lines, sorted(cited(spec))
+    )
+    return text_of(
+        spec, block, f"Drafted from {older.name}: decide each line under todo, then delete it."
+    )
 
 
 @dataclass
@@ -57,8 +59,10 @@ class _Edition:
     def spec(self) -> Data:
         parameters = {name: self.parameter(name) for name in _of(self.drafted, "parameters")}
         rules, renamed = self.rules()
-        told = cast(dict[int, str], self.drafted.get("todo", {}))
-        todo = {line: [text] for line, text in told.items()}
+        todo = {
+            line: [text]
+            for line, text in cast(dict[int, str], self.drafted.get("todo", {})).items()
+        }
         for line, marks in self.marked.items():
             todo.setdefault(line, []).append(f"{CARRIED}{', '.join(marks)}")
         carried = {key: self.older[key] for key in ("compute",) if key in self.older}
@@ -159,8 +163,7 @@ class _Edition:
         """That of the first parameter that a term names, whatever it calls its axes and items; else
         that of the last parameter.
         """
-        places = _places(self.older)
-        owners = {slot: re.split(r"[.[]", place)[0] for slot, place in places.items()}
+        owners = {slot: re.split(r"[.[]", place)[0] for slot, place in _places(self.older).items()}
         known = _of(self.drafted, "parameters")
         words = (owners.get(word, word) for word in re.findall(r"[A-Za-z_]\w*", term))
         return self.line(next((word for word in words if word in known), [*known][-1]))

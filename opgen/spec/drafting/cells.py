@@ -19,8 +19,7 @@ def dtypes(cell: str) -> list[str] | None:
     >>> dtypes("FLOAT32、FLOAT16。"), dtypes("与self一致")
     (['FLOAT', 'FLOAT16'], None)
     """
-    names = [DTYPE_NAMES.get(word, word) for word in _words(cell)]
-    return _known(names, "dtype")
+    return _known([DTYPE_NAMES.get(word, word) for word in _words(cell)], "dtype")
 
 
 def formats(cell: str) -> list[str] | None:

@@ -89,8 +89,9 @@ def _parameters(page: PageText, file: str) -> dict[str, DraftedParameter]:
         raise FileError(problems)
 
     def drafted(declared: Declared) -> DraftedParameter:
-        line = lines.get(declared.name, declared.line)
-        return DraftedParameter(declared.name, kinds[declared] or "", line)
+        return DraftedParameter(
+            declared.name, kinds[declared] or "", lines.get(declared.name, declared.line)
+        )
 
     return {declared.name: drafted(declared) for declared in page.prototype}
 
@@ -183,8 +184,9 @@ class _Drafter:
             for part in left:
                 self._undecided(sentence.line, where, part, own)
                 if not where.startswith(("description", "function")):
-                    named = (own,) if own else self.reader.named(part)
-                    self.open.append((part, named, ATTRIBUTES_IN_WORDS))
+                    self.open.append(
+                        (part, ((own,) if own else self.reader.named(part)), ATTRIBUTES_IN_WORDS)
+                    )
 
     def _parts(self, text: str, own: str, about: str) -> tuple[tuple[Claim, ...], list[str]]:
         """What a sentence says, and what is left of it; ``about``: what the sentences of its column

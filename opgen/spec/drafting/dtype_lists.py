@@ -30,8 +30,7 @@ def _first_dtypes(facts: Facts, said: Said, listed: list[str]) -> bool:
     """The dtypes of tensors that had none, or had those of other products alone."""
     for name in said.subjects:
         known = facts.parameters[name].keys.get("dtype", Key({}, []))
-        more = dict.fromkeys(said.products or ("any",), listed)
-        value = {**per_product(known.value), **more}
+        value = {**per_product(known.value), **dict.fromkeys(said.products or ("any",), listed)}
         facts.parameters[name].keys["dtype"] = Key(
             listed if [*value] == ["any"] else value, [*known.at, said.line]
         )
@@ -41,8 +40,7 @@ def _first_dtypes(facts: Facts, said: Said, listed: list[str]) -> bool:
 def dtypes_of(facts: Facts, said: Said) -> bool:
     """Dtypes of which the last is for one product alone."""
     listed, more = list(said.claim.of("dtypes")), list(said.claim.of("more"))
-    product = product_of(said.claim.of("product")[0])
-    value = {"any": listed, product: [*listed, *more]}
+    value = {"any": listed, product_of(said.claim.of("product")[0]): [*listed, *more]}
     return facts.tensors(said.subjects) and all(
         facts.set(name, "dtype", value, said.line) for name in said.subjects
     )

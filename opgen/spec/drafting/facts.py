@@ -127,8 +127,9 @@ class Facts:
         if direct:
             direct.at += [line] if line not in direct.at else []
         elif other not in reached(one, joined):
-            require = f"{one}.{attribute} == {other}.{attribute}"
-            self.relate(require, line, (one, other), attribute, when)
+            self.relate(
+                f"{one}.{attribute} == {other}.{attribute}", line, (one, other), attribute, when
+            )
 
     def in_order(self, names: Iterable[str]) -> list[str]:
         """These parameters as the prototype has them."""

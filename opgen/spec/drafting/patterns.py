@@ -68,7 +68,8 @@ class Claim(NamedTuple):
 @dataclass(frozen=True)
 class Pattern:
     """One line of the file; ``says`` is empty for what constrains no call. ``rules``: those that
-    the family ``rules`` writes, in which ``{subject}`` and ``{name}`` are parameters.
+    the family ``rules`` writes, in which ``{subject}``, ``{name}``, ``{other}`` (the other input),
+    ``{array}`` (of numbers) and ``{first}`` (the first input) are parameters, ``{name.H}`` an axis.
     """
 
     says: str = key(text("a family"), "")
@@ -170,8 +171,7 @@ class Reader:
         claims = tuple(claim for said in read.values() if said for claim in said)
         left = [part for part, said in read.items() if said is None]
         owned = own and all(claim.of("subject") in ((), (own,)) for claim in claims)
-        told = all(claim.of("subject") for claim in claims)
-        apart = len(split) > 1 and (owned or told)
+        apart = len(split) > 1 and (owned or all(claim.of("subject") for claim in claims))
         if not apart or (left and (section == "breaches" or DEPENDS.search(_bare(text)))):
             return (), [text]
         return claims, left
@@ -211,9 +211,7 @@ class Reader:
             "ranks": rf"(?:{number})(?:维?[-~](?:{number}))?",
             "factors": name,
             "slots": r"\d+(?:\([^()]*\))",
-            "of": name,
             "shapes": r"[(\[][A-Za-z0-9_,]*[)\]]",
-            "items": rf"{self.name.pattern}\[\d\]",
             "enum": r"\d+(?:\(\w+\)|:\w+(?:\([^()]*\))?)",
         }
 
@@ -241,8 +239,6 @@ def _filled(pattern: str, lists: Mapping[str, str]) -> str:
         "number2": rf"(?P<number2>-?\d+|{alternatives(grammar().numbers)})",
         "which": "(?P<which>最后[两二三]个|第[一二三四五]个)",
         "product": f"(?P<product>{alternatives(_product_names())})",
-        "slots_of": "(?P<slots_of>两个|前两个?|中间两个|后两个?)",
-        "axis": "(?P<axis>最后一|倒数第[一二三])",
         "axes": f"(?P<axes>{AXIS}(?:{AND}?{AXIS})*)",
     }
     return re.sub(r"\{(\w+)\}", lambda at: {**lists, **single}.get(at[1], at[0]), pattern)
@@ -269,7 +265,6 @@ def _name(text: str) -> str:
 SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "subject": _name,
     "names": _name,
-    "of": _name,
     "factors": _name,
     "what": _what,
     "what2": _what,

@@ -16,6 +16,7 @@ TELLING = {
     "format": "格式",
     "rank": "维|shape|dim",
     "shape": "维|shape|大小|broadcast|size",
+    "axes": "维|shape|大小|broadcast|广播|size",
     "empty": "空",
     "null": "空",
     "length": "长度|size|大小|维|shape",

@@ -31,5 +31,6 @@ class Said(NamedTuple):
 
     def about(self, subjects: Iterable[str]) -> Said:
         """The same of other parameters."""
-        lists = {**self.claim.lists, "subject": tuple(subjects)}
-        return self._replace(claim=self.claim._replace(lists=lists))
+        return self._replace(
+            claim=self.claim._replace(lists=({**self.claim.lists, "subject": tuple(subjects)}))
+        )

@@ -115,19 +115,43 @@ def broadcast_result(facts: Facts, said: Said) -> list[str]:
 
 def relations(facts: Facts, said: Said) -> list[str]:
     """The rules that a pattern writes by itself, for each of its subjects and other names; none
-    where a factor is no number.
+    where a factor is no number, an axis has no letter, or no other input or array is the only one.
     """
-    factors, rules = said.claim.of("factors"), []
-    if not all(facts.parameters[name].family == "scalar" for name in factors):
-        return []
+    factors, told = said.claim.of("factors"), []
+    inputs = [n for n, p in facts.parameters.items() if p.kind == "tensor"]
+    others = {n for n in inputs if n not in said.subjects}
+    arrays = [n for n, p in facts.parameters.items() if p.kind == "int_array"]
+    shown = {"other": others, "array": arrays, "first": inputs[:1]}
+    alone = {key: axes.Lettered(facts, *of) if len(of) == 1 else "?" for key, of in shown.items()}
     for subject, name in product(said.subjects, said.claim.of("names") or ("",)):
+        pair = {"subject": axes.Lettered(facts, subject), "name": axes.Lettered(facts, name)}
+        about = tuple(dict.fromkeys((subject, *filter(None, (name,)), *factors)))
         for template in said.claim.of("rules"):
-            told = template.format(subject=subject, name=name, factors=" * ".join(factors))
-            require, _, when = told.partition(" when ")
-            about = (subject, *filter(None, (name,)), *factors)
-            attribute = next((what for what in ("shape", "numel") if what in require), "relation")
-            rules.append(facts.relate(require, said.line, about, attribute, when or said.when))
-    return rules
+            told.append((template.format(**pair, **alone, factors=" * ".join(factors)), about))
+    numbers = all(facts.parameters[name].family == "scalar" for name in factors)
+    return [
+        rule
+        for text, about in told if numbers and "?" not in "".join(text for text, _ in told)
+        for rule in _related(facts, said, text, about)
+    ]  # fmt: skip
+
+
+def padded(facts: Facts, said: Said) -> list[str]:
+    """The same of the gradient of a pad, which has N and C of the other input."""
+    inputs = (name for name, parameter in facts.parameters.items() if parameter.kind == "tensor")
+    rules = relations(facts, said)
+    return rules and [*rules, *axes.same_axes(facts, said.about(inputs))]
+
+
+def _related(facts: Facts, said: Said, text: str, about: tuple[str, ...]) -> list[str]:
+    """A rule, or under a code those that statements demand, if only under a condition."""
+    require, _, when = text.partition(" when ")
+    known = [name for name, rule in facts.rules.items() if rule.require == require]
+    if known and not when and not said.own:
+        return known
+    attributes = {"shape": "axes", "numel": "numel"}
+    attribute = next((a for word, a in attributes.items() if word in require), "relation")
+    return [facts.relate(require, said.line, about, attribute, when or said.when)]
 
 
 FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
@@ -157,14 +181,11 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "range": values.limits,
     "enum": values.enum,
     "broadcast": _broadcast,
-    "below_extent": values.below_extent,
     "broadcast_result": lambda facts, said: bool(broadcast_result(facts, said)),
     "rules": lambda facts, said: bool(relations(facts, said)),
+    "padded": lambda facts, said: bool(padded(facts, said)),
     "letters": axes.letters,
     "same_axes": lambda facts, said: bool(axes.same_axes(facts, said)),
-    "items": lambda facts, said: bool(axes.items(facts, said)),
-    "axes_not_empty": axes.not_empty,
-    "padded": lambda facts, said: bool(axes.padded(facts, said)),
 }
 """Family of statements -> what it makes of one."""
 OF_PRODUCTS = {"rules", "same", "alike", "dtypes", "no_dtypes", "no_formats"}

@@ -9,10 +9,6 @@ from opgen.calls.kinds import KINDS, NUMERIC
 from opgen.spec.drafting.facts import Facts
 from opgen.spec.drafting.said import Said
 
-LAST_AXES = {"最后一": -1, "倒数第一": -1, "倒数第二": -2, "倒数第三": -3}
-"""How pages count axes from the end."""
-
-
 NUMERALS = {"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5}
 
 
@@ -109,23 +105,6 @@ def enum(facts: Facts, said: Said) -> bool:
         facts.parameters[name].family == "scalar" and facts.set(name, "enum", words, said.line)
         for name in said.subjects
     )
-
-
-def below_extent(facts: Facts, said: Said) -> bool:
-    """Items of an array that stay below an extent, counted from the last axis."""
-    (array,), (tensor,) = said.subjects or ("",), said.claim.of("names")
-    length = facts.parameters[array].keys.get("length") if array else None
-    if not length or not facts.tensors([tensor]) or not isinstance(length.value, list):
-        return False
-    (axis,), (word,) = said.claim.of("axis"), said.claim.of("slots_of")
-    size = max(length.value)
-    begin = {"两": 0, "前": 0, "中": 2, "后": size - 2}[word[0]]
-    if word[0] == "两" and size != 2 or word[0] == "中" and size != 6:
-        return False
-    for item in (begin, begin + 1):
-        require = f"{array}[{item}] < {tensor}.shape[{LAST_AXES[axis]}]"
-        facts.relate(require, said.line, (array, tensor), f"{item}_below")
-    return True
 
 
 def items_above(facts: Facts, said: Said) -> list[str]:

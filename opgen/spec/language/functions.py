@@ -126,8 +126,7 @@ def truncated(a: Value, b: Value) -> Value:
     0.
     """
     floor, rest = floor_divide(a, b), remainder(a, b)
-    below = (rest.data != 0) & ((a.data < 0) != (b.data < 0))
-    return Value(floor.data + below, floor.bound)
+    return Value(floor.data + ((rest.data != 0) & ((a.data < 0) != (b.data < 0))), floor.bound)
 
 
 def whole(a: Value) -> Value:
@@ -135,8 +134,7 @@ def whole(a: Value) -> Value:
     if a.over == 1:
         return a
     by = bigint.as_column(a.over)
-    is_whole = bigint.remainder(a.data, by) == 0
-    return Value(bigint.floor_divide(a.data, by), a.bound & is_whole)
+    return Value(bigint.floor_divide(a.data, by), a.bound & (bigint.remainder(a.data, by) == 0))
 
 
 def minimum(*values: Value) -> Value:
@@ -236,8 +234,9 @@ def scaled(size: Value, scale: Value) -> Value:
     """
     with np.errstate(all="ignore"):
         out = np.floor(np.asarray(size.data).astype(np.float64) * scale.data)
-    extent = np.where(np.abs(out) < 2.0**53, out, -1.0).astype(np.int64)
-    return Value(extent, all_bound(size, scale))
+    return Value(
+        np.where(np.abs(out) < 2.0**53, out, -1.0).astype(np.int64), all_bound(size, scale)
+    )
 
 
 @dataclass(frozen=True)

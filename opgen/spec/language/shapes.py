@@ -63,8 +63,9 @@ def joined(a: Value, b: Value) -> Value:
     both = [np.broadcast_to(x.data[1], (*rows, _width(x))) for x in (a, b)]
     every = np.arange(wide + _width(b))
     places = np.where(every < _column(first), every, wide + every - _column(first))
-    data = first + _rank(b), _extents((wide + _rank(b), np.hstack(both)), places)
-    return Value(data, all_bound(a, b))
+    return Value(
+        (first + _rank(b), _extents((wide + _rank(b), np.hstack(both)), places)), all_bound(a, b)
+    )
 
 
 def repeated(shape: Value, times: Value) -> Value:
@@ -72,8 +73,7 @@ def repeated(shape: Value, times: Value) -> Value:
     rank = _rank(shape)
     size = np.maximum(bigint.multiply(np.asarray(rank), times.data), 0)
     held = np.minimum(size, MOST_AXES).astype(np.int64)
-    every = np.arange(max(1, int(held.max(initial=0))))
-    places = every % np.maximum(_column(rank), 1)
+    places = np.arange(max(1, int(held.max(initial=0)))) % np.maximum(_column(rank), 1)
     return Value((held, _extents(shape.data, places)), all_bound(shape, times) & (size == held))
 
 
@@ -126,8 +126,7 @@ def _width(shape: Value) -> int:
 
 def _column(numbers: Any) -> np.ndarray:
     """(rows, 1), or (1, 1) of a constant; places beyond every shape are as good as any there."""
-    near = np.clip(numbers, -(2**31), 2**31)
-    return np.asarray(near, dtype=np.int64).reshape(-1, 1)
+    return np.asarray(np.clip(numbers, -(2**31), 2**31), dtype=np.int64).reshape(-1, 1)
 
 
 def _counted(shape: Value, index: Value) -> Value:

@@ -171,8 +171,9 @@ def applied(
     node: ast.expr, kind: str, apply: Callable[..., Value], *args: Term, counts: bool = False
 ) -> Term:
     """What a function says of some terms."""
-    refs = references(*args)
-    return Term(node, kind, refs, lambda view: apply(*(a.read(view) for a in args)), counts)
+    return Term(
+        node, kind, references(*args), lambda view: apply(*(a.read(view) for a in args)), counts
+    )
 
 
 def references(*parts: Term) -> tuple[Reference, ...]:

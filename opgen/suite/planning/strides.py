@@ -39,8 +39,7 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> StridedCol
     """
     rows, width = shape.shape
     lowest = shape.min(axis=1) if width else np.ones(rows, dtype=np.int64)
-    least = np.array(LEAST)[view]
-    view = np.where((rank >= least) & (lowest >= 1), view, 0)
+    view = np.where((rank >= np.array(LEAST)[view]) & (lowest >= 1), view, 0)
     strided = view != 0
     if not strided.any():
         zero = np.zeros((rows, 1), dtype=np.int64)
