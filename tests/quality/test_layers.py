@@ -14,7 +14,7 @@ from opgen.quality.mutants import geometry
 from opgen.quality.mutation_score import score
 
 SLOW = os.environ.get("OPGEN_SLOW") == "1"
-LAYERS = (
+LAYERS: tuple[str, ...] = (
     "mobilenet_v3_large.b1.bneck4.depthwise",
     "mobilenet_v3_large.b1.bneck2.project",
     "resnet50.b1.layer2.0.conv2",
@@ -28,7 +28,7 @@ if SLOW:
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("layers") / "layers.h5"
-    made = opgen.generate(
+    opgen.generate(
         plan="models",
         cases=LAYERS,
         inputs="seeded",
@@ -36,7 +36,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         output=path,
         workers=1,
     )
-    return made.path
+    return path
 
 
 def test_every_layer_that_a_wrong_geometry_changes_fails(bundle: Path) -> None:
