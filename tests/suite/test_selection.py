@@ -10,10 +10,11 @@ import pytest
 
 import opgen
 from opgen.calls.call_json import to_json
-from opgen.files.resources import cases_folder
+from opgen.files.resources import cases_folder, specs_folder
 from opgen.generation import engine
 from opgen.generation.header import header
 from opgen.model import FileError
+from opgen.oracle.erratafile import ShippedErrata
 from opgen.suite.selection import Request, remarks, shard
 from tests.support.suites import page, suite
 
@@ -217,3 +218,14 @@ def test_a_header_says_where_cases_come_from() -> None:
     told = header(Request(), made, 7)
     assert told["seed"] == 7 and told["operators"] == ["aclnnReflectionPad2dBackward"]
     assert list(told["specs"]) == ["reflection_pad2d_backward"] and len(told["products"]) == 4
+
+
+def test_a_suite_of_one_operator_reads_the_errata_of_no_other() -> None:
+    request = Request(operators=["reflection_pad1d_backward"])
+    vars(request)["errata"] = source = ShippedErrata(specs_folder() / "errata")
+    assert "library" not in header(request, request.suite(), 0)
+    assert list(source.known) == ["aclnnReflectionPad1dBackward"] and len(source) > 1
+    vars(request)["library"] = "2026-08"
+    assert header(request, request.suite(), 0)["library"] == sorted(
+        {errata.release for errata in source.values()}
+    )
