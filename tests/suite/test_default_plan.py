@@ -107,7 +107,9 @@ def test_the_suite_of_a_page_alone_covers_it(tier: str) -> None:
 
 
 SHAPES_BY_PLAN = {
+    "clipped_swiglu_grad",
     "embedding_dense_backward",
+    "fused_linear_cross_entropy_loss_grad",
     "ge_glu_backward",
     "prelu_backward",
     "rms_norm_grad",

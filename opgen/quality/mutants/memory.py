@@ -130,8 +130,18 @@ def _any_dtype(spec: Spec, name: str, conditions: Iterable[str]) -> bool:
 
 
 MUTANTS = (
-    Mutant("strides_ignored", "a view is read as if it were contiguous", read=contiguous),
-    Mutant("offset_ignored", "a view is read from the start of its storage", read=without_offset),
+    Mutant(
+        "strides_ignored",
+        "a view is read as if it were contiguous",
+        where=lambda spec: any(p.strided is not False for p in spec.inputs),
+        read=contiguous,
+    ),
+    Mutant(
+        "offset_ignored",
+        "a view is read from the start of its storage",
+        where=lambda spec: any(p.strided is not False for p in spec.inputs),
+        read=without_offset,
+    ),
     Mutant(
         "output_contiguous",
         "an output is written as if it were contiguous",
