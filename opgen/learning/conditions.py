@@ -23,7 +23,10 @@ MOST_COMPARED = 9
 """Numbers of which a term takes the least, at most."""
 MOST_VALUES = 6
 """Values that a condition lists, at most."""
+LISTED, EXCLUDED = 1.5, 2.0
+"""Calls that each value of several needs which a condition lists, or keeps out."""
 FAMILIES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "product": (("ascend910b", "ascend910_93"), ("ascend910b", "ascend910_93", "ascend950")),
     "format": (("NC1HWC0", "NDC1HWC0", "FRACTAL_Z", "FRACTAL_Z_3D", "FRACTAL_NZ"),),
     "dtype": (
         ("COMPLEX32", "COMPLEX64", "COMPLEX128"),
@@ -74,7 +77,8 @@ class Feature:
 class Condition:
     """A condition and the (rows,) where it holds; the simpler, the smaller its ``cost``. ``word``:
     it is about a word, a rank or a truth, and no limit of a number. ``strange``: it is about
-    something of which the rule does not speak, so that it may hold by chance.
+    something of which the rule does not speak, so that it may hold by chance. ``inside`` and
+    ``outside``: calls that it needs where it holds, and that it has to keep out.
     """
 
     text: str
@@ -82,6 +86,8 @@ class Condition:
     cost: float
     word: bool = False
     strange: bool = False
+    inside: float = 0
+    outside: float = 0
 
 
 def features(view: TableView) -> list[Feature]:
@@ -112,7 +118,7 @@ def features(view: TableView) -> list[Feature]:
                 add(f"lowest({name})", name, "number", column.values.min(axis=1), there)
                 add(f"highest({name})", name, "number", column.values.max(axis=1), there)
         elif isinstance(column, ScalarColumn | TypedColumn) and column.values.dtype.kind in "bif":
-            kind = "bool" if column.values.dtype.kind == "b" else "number"
+            kind = "bool" if column.values.dtype.kind == "b" else "attribute"
             add(name, name, kind, column.values, there)
             if isinstance(column, TypedColumn):
                 add(f"{name}.dtype", name, "dtype", column.dtype, there)
@@ -128,14 +134,18 @@ def features(view: TableView) -> list[Feature]:
     for (left, a), (right, b) in combinations(tensors, 2):
         if len(tensors) > MOST_COMPARED and not {(left, right), (right, left)} & together:
             continue
-        for what in ("dtype", "format", "rank"):
-            same, there = getattr(a, what) == getattr(b, what), ~a.null & ~b.null
+        for what in ("dtype", "format", "rank", "numel"):
+            same, there = _says(a, what) == _says(b, what), ~a.null & ~b.null
             if not same.all():
                 add(f"{left}.{what} == {right}.{what}", f"{left} {right}", "bool", same, there)
     for letter in view.spec.scope.occurrences:
         value = view.get((letter, ""))
         add(letter, letter, "number", np.broadcast_to(value.data, rows), np.asarray(value.bound))
     return made
+
+
+def _says(column: TensorColumn, what: str) -> np.ndarray:
+    return np.asarray(column.numel() if what == "numel" else getattr(column, what))
 
 
 def _names(rule: Rule) -> tuple[str, ...]:
@@ -192,9 +202,10 @@ def candidates(
             strange = False  # which dtypes a library takes depends on the product
         cost = _cost(feature, related)
         distinct = np.unique(feature.values[feature.bound])
-        if feature.kind in ("number", "count"):
+        if feature.kind in ("number", "count", "attribute"):
             distinct = distinct[np.isfinite(distinct)]  # conditions have no word for others
             drawn = feature.kind == "count" or (strange and bool(related))
+            drawn &= feature.kind != "attribute"
             made = _limits(feature, distinct, wanted, cost, drawn)
         else:
             made = _memberships(feature, distinct, wanted, cost)
@@ -208,14 +219,23 @@ def _memberships(
     """The value is one of those that only wanted calls have, none of those of others, or this."""
     has = (feature.values == distinct[:, None]) & feature.bound
     inside, others = (has & wanted).any(axis=1), (has & ~wanted).any(axis=1)
-    only = inside & ~others
-    if only.any() and not only.all():
-        among = int(only.sum()) <= int(others.sum())
-        listed = distinct[only if among else others].tolist()
-        if len(listed) <= MOST_VALUES:
-            extra = cost + 0.25 * (len(listed) - 1)
-            here = has[only].any(axis=0)
-            yield Condition(feature.spelled(listed, among), here, extra, word=True)
+    only, without = inside & ~others, others & ~inside
+    among = int(only.sum()) <= int(others.sum())
+    listed = [(only, among)] if only.any() and not only.all() else []
+    kept = ~without
+    listed += [(kept, False)] if without.any() and kept.sum() > 1 and (kept & others).any() else []
+    for chosen, among in listed:
+        values = distinct[chosen if among else ~chosen].tolist()
+        if len(values) <= MOST_VALUES:
+            some = len(values) if len(values) > 1 else 0
+            yield Condition(
+                feature.spelled(values, among),
+                has[chosen].any(axis=0),
+                cost + 0.25 * (len(values) - 1),
+                word=True,
+                inside=LISTED * some * among,
+                outside=EXCLUDED * some * (not among),
+            )
     for family in FAMILIES.get(feature.kind, ()):
         index = vocabulary().index[feature.kind]
         members = [index[word] for word in family]

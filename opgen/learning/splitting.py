@@ -83,6 +83,10 @@ def _best(
         return None
     holds = np.array([each.rows for each in singles])
     hits, misses = holds @ wanted, holds @ against
+    enough = hits + 1e-3 >= [each.inside for each in singles]
+    enough &= against.sum() - misses + 1e-3 >= [each.outside for each in singles]
+    singles = [single for single, kept in zip(singles, enough.tolist(), strict=True) if kept]
+    holds, hits, misses = holds[enough], hits[enough], misses[enough]
     outside, strange = float(against.sum()) + 1e-9, np.array([each.strange for each in singles])
     chance = _chance(float(wanted.sum()), float(against.sum()))
     carried = (misses == 0) & (hits >= ENOUGH)

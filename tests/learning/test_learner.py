@@ -211,3 +211,38 @@ def test_of_features_that_say_the_same_the_related_one_stays() -> None:
     known = [Feature(f"{name}.rank", name, "int", values, everywhere) for name in ("a", "b")]
     same = Feature("c.rank", "c", "int", np.array([4, 4, 4]), everywhere)
     assert [each.name for each in varying([*known, same], {"b"})] == ["b"]
+
+
+def test_a_value_that_only_others_have_is_kept_out_in_a_pair() -> None:
+    """Each product, and each dtype, stands on either side; together they tell the calls apart."""
+    products, dtypes = vocabulary().index["product"], vocabulary().index["dtype"]
+    good, bad = ("ascend910b", "ascend910_93"), ("ascend910", "ascend310p")
+    seen = [(p, d, 0) for p in good for d in ("FLOAT", "FLOAT16")] * 2
+    seen += [(p, d, 9) for p in good for d in ("DOUBLE",)] * 2
+    seen += [(p, d, 9) for p in bad for d in ("FLOAT", "FLOAT16")] * 2
+    everywhere = np.ones(len(seen), dtype=bool)
+    columns = {
+        "product": np.array([products[product] for product, _, _ in seen]),
+        "x.dtype": np.array([dtypes[dtype] for _, dtype, _ in seen]),
+    }
+    known = [
+        Feature(term, term.split(".")[0], term.split(".")[-1], values, everywhere)
+        for term, values in columns.items()
+    ]
+    outcome = np.array([status for _, _, status in seen])
+    (share,) = split(known, np.arange(len(seen)), outcome, 9, {"x"})
+    assert (share.rows == (outcome == 0)).all()
+    assert "product" in share.when and "x.dtype" in share.when
+
+
+def test_a_list_of_words_needs_evidence_for_each() -> None:
+    """Three calls of three formats are no list; two calls of each are."""
+    words = vocabulary().index["format"]
+    formats = ["NCL", "NHWC", "HWCN"]
+    for times, found in ((1, 0), (2, 1)):
+        seen = formats * times + ["NCHW", "NDHWC", "NCDHW", "ND"] * times
+        values = np.array([words[word] for word in seen])
+        outcome = np.array([0] * 3 * times + [9] * 4 * times)
+        feature = Feature("x.format", "x", "format", values, np.ones(len(seen), dtype=bool))
+        shares = list(split([feature], np.arange(len(seen)), outcome, 9, {"x"}))
+        assert len(shares) == found
