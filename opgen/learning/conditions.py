@@ -20,7 +20,7 @@ from opgen.spec.table_view import TableView
 OWN = "{own}"
 """In a condition on several rules: the parameter that each of them is about."""
 MOST_COMPARED = 9
-"""Numbers of which a term takes the least, at most."""
+"""Tensors of which each is compared with each other, at most."""
 MOST_VALUES = 6
 """Values that a condition lists, at most."""
 LISTED, EXCLUDED = 1.5, 2.0
@@ -123,13 +123,6 @@ def features(view: TableView) -> list[Feature]:
             if isinstance(column, TypedColumn):
                 add(f"{name}.dtype", name, "dtype", column.dtype, there)
     tensors = [(n, c) for n, c in table.columns.items() if isinstance(c, TensorColumn)]
-    inputs = {p.name for p in view.spec.inputs}
-    for some in ([t for t in tensors if t[0] in inputs], tensors):
-        if 2 <= len(some) <= MOST_COMPARED:
-            least = np.min([column.numel() for _, column in some], axis=0)
-            there = ~np.any([column.null for _, column in some], axis=0)
-            terms, names = ", ".join(f"{n}.numel" for n, _ in some), " ".join(n for n, _ in some)
-            add(f"min({terms})", names, "count", least, there)
     together = {pair for rule in view.spec.rules for pair in combinations(_names(rule), 2)}
     for (left, a), (right, b) in combinations(tensors, 2):
         if len(tensors) > MOST_COMPARED and not {(left, right), (right, left)} & together:

@@ -185,23 +185,16 @@ class _Learner:
         for group in alike.values():
             decided = {i: rows for i in group if len(rows := self.deciding(i))}
             plain = {i for i, rows in decided.items() if self.is_plain(i, rows)}
-            told = [self.told(i, decided[i]) for i in plain]
-            few = {i for i in decided if i not in plain and self.told(i, decided[i]) in told}
-            for i in plain | few:
+            for i in plain:
                 yield from self.of_alike((i,), decided)
-            mixed = {i: rows for i, rows in decided.items() if i not in plain | few}
+            mixed = {i: rows for i, rows in decided.items() if i not in plain}
             silent = [] if plain else [i for i in group if i not in decided]
             if mixed:
                 yield from self.of_alike(tuple(mixed), mixed, silent)
 
     def is_plain(self, i: int, rows: np.ndarray) -> bool:
         """Whether enough calls decide a rule, and all in the same way."""
-        return len(rows) >= LEAST and self.told(i, rows) is not None
-
-    def told(self, i: int, rows: np.ndarray) -> int | None:
-        """The one outcome of the calls that decide a rule; None where there are several."""
-        outcome = np.unique(self.outcome(i, rows))
-        return int(outcome[0]) if len(outcome) == 1 else None
+        return len(rows) >= LEAST and len(np.unique(self.outcome(i, rows))) == 1
 
     def outcome(self, i: int, rows: np.ndarray) -> np.ndarray:
         """What calls that decide a rule returned, or that it is as the page says."""
