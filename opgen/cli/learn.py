@@ -13,7 +13,7 @@ from opgen.cli import options
 from opgen.cli.options import all_option, examples, force_option, json_option, only_one
 
 if TYPE_CHECKING:
-    from opgen.learning.learner import Lesson
+    from opgen.learning.lesson import Lesson
     from opgen.learning.statuses import Statuses
 
 

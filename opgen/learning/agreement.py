@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.calls.factorize import by_key
-from opgen.learning.learner import Lesson, learn
+from opgen.learning.learner import learn
+from opgen.learning.lesson import Lesson
 from opgen.learning.statuses import Returned, Statuses, code
 from opgen.learning.written import text
 from opgen.model import ANY_ERROR, of_a_check

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.calls.table import CallTable, concatenate
-from opgen.learning.learner import Lesson, enforced, holding
+from opgen.learning.lesson import Lesson, enforced, holding
 from opgen.learning.splitting import LEAST
 from opgen.learning.statuses import DIED
 from opgen.model import Call

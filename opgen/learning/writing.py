@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from opgen.learning.agreement import answered
-from opgen.learning.learner import Lesson
+from opgen.learning.lesson import Lesson
 from opgen.learning.statuses import Returned, Statuses
 from opgen.learning.written import text
 from opgen.model import FileError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from opgen.learning.learner import Finding, Lesson
+from opgen.learning.lesson import Finding, Lesson
 from opgen.learning.statuses import DIED, Statuses
 from opgen.spec.spec import Spec
 

@@ -9,7 +9,7 @@ from statistics import median
 from rich.console import Console, RenderableType
 
 from opgen.learning.agreement import Agreement, Halves
-from opgen.learning.learner import Finding, Lesson, RuleOutcome
+from opgen.learning.lesson import Finding, Lesson, RuleOutcome
 from opgen.learning.statuses import Statuses, code
 from opgen.report.backtest import passed_over
 from opgen.report.layout import Paragraph, TextTable, show

@@ -15,7 +15,8 @@ from opgen.calls.table import from_calls
 from opgen.cli import main
 from opgen.learning import statuses
 from opgen.learning.asking import Question, most_useful, open_rules, questions
-from opgen.learning.learner import Lesson, enforced, learn
+from opgen.learning.learner import learn
+from opgen.learning.lesson import Lesson, enforced
 from opgen.learning.statuses import DIED
 from opgen.model import CRASH, Call, Code, TensorDesc
 from opgen.oracle.judgement import judge

@@ -11,7 +11,8 @@ import pytest
 from opgen.calls.vocabulary import vocabulary
 from opgen.learning import statuses
 from opgen.learning.conditions import Feature, candidates, own, varying
-from opgen.learning.learner import Finding, Lesson, learn
+from opgen.learning.learner import learn
+from opgen.learning.lesson import Finding, Lesson
 from opgen.learning.splitting import split
 from opgen.learning.statuses import DIED
 from opgen.model import CRASH, Call, Code, TensorDesc
