@@ -30,9 +30,14 @@ from opgen.golden._convolution import ConvolutionGeometry, Operands, geometry_of
 from opgen.golden._convolution_samples import SlidingAxis, elements, sums
 from opgen.golden._convolved import Slid, convolved
 from opgen.golden._products import large
+from opgen.numerics.signs import signed_sums
 
 VERSION = 1
 PARTNERS = {"gradInput": "weight", "gradWeight": "input"}
+FEW = 8
+"""Elements of the weight of one channel, for each tap of an axis, up to which all of its gradient
+takes less than sums over channels: there is little to add.
+"""
 PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
 
 
@@ -118,9 +123,13 @@ def signed(
 ) -> dict[str, Array]:
     """(B, draws) sums over outputs, whose elements are multiplied by a sign per axis."""
     call = _of_call(tensors, names)
+    weight = call[0]["weight"].shape[1:]
+    whole = {"gradBias"}
+    if prod(weight[1:]) <= FEW * sum(weight[2:]):
+        whole.add("gradWeight")
     return {
-        out: golden(tensors, names, (out,))[out] @ each[0].T
-        if out == "gradBias"
+        out: np.stack([signed_sums(one, each) for one in golden(tensors, names, (out,))[out]])
+        if out in whole
         else sums(*call, out, each)
         for out, each in signs.items()
     }
