@@ -25,6 +25,7 @@ FORMATS = ("atk", "ttk")
     shell_complete=options.complete_products,
     help="Product of the calls (repeatable); needed if the file names none.",
 )
+@options.edition_option()
 @options.output_option(what="Call file to write; - is standard output.", dash=True)
 @options.force_option()
 @options.quiet_option()
@@ -32,6 +33,7 @@ def command(
     format: str,
     file: str,
     products: tuple[str, ...],
+    edition: str,
     output: str,
     force: bool,
     quiet: bool,
@@ -50,7 +52,9 @@ def command(
 
     if output != "-":
         refuse(output, force)
-    imported = (atk_import if format == "atk" else ttk_import).read(file, catalog(), products)
+    imported = (atk_import if format == "atk" else ttk_import).read(
+        file, catalog(edition), products
+    )
     lines = imported.lines
     for problem in imported.unreadable:
         console.note(str(problem))

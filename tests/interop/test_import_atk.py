@@ -586,6 +586,21 @@ def run(
     return shown.exit_code, shown.stderr, made
 
 
+def test_an_edition_says_which_pages_are_read(tmp_path: Path) -> None:
+    swish = {
+        "id": 3,
+        "aclnn_name": "aclnnHardswishBackward",
+        "inputs": [tensor("gradOutput", 2, 3), tensor("self", 2, 3)],
+    }
+    product = ("--product", "ascend910b", "--force")
+    code, said, made = run(tmp_path, pad(), swish, more=(*product, "--edition", "undated"))
+    assert code == 1 and "case 3: aclnn_name: no such operator 'aclnnHardswishBackward'" in said
+    code, said, made = run(tmp_path, pad(), swish, more=(*product, "--edition", "2026-08"))
+    assert code == 0 and len(made.read_text().splitlines()) == 2
+    code, said, made = run(tmp_path, pad(), more=(*product, "--edition", "2099-01"))
+    assert code == 2 and "2099-01: no such edition" in said
+
+
 def test_exit_codes(tmp_path: Path) -> None:
     code, said, made = run(tmp_path, pad(), pool())
     assert code == 0 and len(made.read_text().splitlines()) == 2

@@ -330,6 +330,27 @@ def test_items_whose_order_follows_from_the_format_hold_under_it(drafted):
     assert ("dy.format != 'NHWC'", "C == size[1]") in rules and ("", "N == size[0]") in rules
 
 
+def test_rules_that_a_pattern_writes_need_all_that_they_name(drafted):
+    told = "shape需要与reflection_pad2d正向传播的output一致。"
+    rows = {"dy": f"梯度|{told}|FLOAT|ND|2|√", "x": "数据|-|FLOAT|ND|2|√"}
+    left = drafted(rows=rows).facts  # two axes have no letters
+    assert not left.rules.keys() & {"dy_axes", "dy_relation"} and left.left()
+    facts = drafted(codes=("group值不在x维度范围内。", "x的取值为负数。")).facts
+    limits = {"group >= -max(x.rank, 1)", "group < max(x.rank, 1)"}
+    assert limits <= requirements(facts)
+    placed = {facts.rules[n].require for n, place in facts.places.items() if n in facts.rules}
+    assert limits <= placed
+
+
+def test_a_code_of_a_rule_under_conditions_is_its_place_and_no_other_rule(drafted):
+    told = "表示输出x分别在N、C、H、W或N、H、W、C维度上的空间大小"
+    rows = {"x": "数据|-|FLOAT|NCHW、NHWC|4|√", "size": f"{told}|-|INT64|-|-|-"}
+    facts = drafted(rows=rows, codes=("x与size在N、C维度上的size不同。",)).facts
+    channel = [name for name, rule in facts.rules.items() if rule.require == "C == size[1]"]
+    assert len(channel) == 1 and facts.rules[channel[0]].when == "dy.format != 'NHWC'"
+    assert channel[0] in facts.places
+
+
 def test_one_shape_with_letters_that_differ_is_for_a_person(drafted):
     rows = {**LETTERED, "dx": "结果|shape需要与dy一致。shape为(N,C,Hin,Win)。|FLOAT|ND|4|√"}
     left = drafted(rows=rows)
