@@ -76,15 +76,21 @@ def saved(tensors: Tensors, names: Names) -> dict[str, Array]:
     return {"groupIndexOptional": np.tile(sizes * 1.0, (len(x), 1))}
 
 
+def unit(x: Array, limit: float, groups: Array | None) -> Array:
+    """The clipped unit; rows of no group are 0."""
+    x0, x1 = np.split(x, 2, -1)
+    x0, x1 = np.minimum(x0, limit or np.inf), np.clip(x1, -(limit or np.inf), limit or np.inf)
+    rows = within(int(np.prod(x.shape[1:-1])), groups, len(x))
+    result: Array = x0 / (1 + np.exp(-x0)) * x1 * rows.reshape(*x.shape[:-1], 1)
+    return result
+
+
 def forward(tensors: Tensors, names: Names) -> dict[str, Array]:
     """The unit of the rows of groups, weighed. Its result has the weight in it, so that what the
     page calls the gradient of the weight is that of the weight's logarithm.
     """
-    (x,), limit = present(tensors, "x"), names["clampLimit"] or np.inf
-    x0, x1 = np.split(x, 2, -1)
-    x0, x1 = np.minimum(x0, limit), np.clip(x1, -limit, limit)
-    rows = within(int(np.prod(x.shape[1:-1])), tensors["groupIndexOptional"], len(x))
-    y = x0 / (1 + np.exp(-x0)) * x1 * rows.reshape(*x.shape[:-1], 1)
+    (x,) = present(tensors, "x")
+    y = unit(x, names["clampLimit"], tensors["groupIndexOptional"])
     if "weight's logarithm" not in tensors:
         return {"gradY": y}
     (logarithm,) = present(tensors, "weight's logarithm")

@@ -116,6 +116,7 @@ SHAPES_BY_PLAN = {
     "rms_norm_grad_quant",
     "scaled_masked_softmax_backward",
     "swi_glu_grad",
+    "swiglu_group_quant_grad",
     "unfold_grad",
 }
 """Operators whose shapes no plan reads off the rules: tensors of any ranks with as many elements,
