@@ -56,17 +56,18 @@ class ArgumentReader:
         arguments: dict[str, Argument] = {}
         faults: list[str] = []
         for name, kind in kinds.items():
-            known, written = self._known[kind], marshal.dumps(args.get(name))  # 1 is not True there
-            argument = known.get(written, ...)
+            known, value = self._known[kind], args.get(name)
+            written = marshal.dumps(value)  # 1 is not True there
             try:
-                if argument is ...:
-                    if len(known) > self._most:
-                        known.clear()
-                    argument = known[written] = _argument(args.get(name), KINDS[kind])
-                arguments[name] = argument
-            except CallFault as fault:
-                if name in args:
-                    faults += [f"args.{name}{text}" for text in fault.args]
+                arguments[name] = known[written]
+            except KeyError:
+                if len(known) > self._most:
+                    known.clear()
+                try:
+                    arguments[name] = known[written] = _argument(value, KINDS[kind])
+                except CallFault as fault:
+                    if name in args:
+                        faults += [f"args.{name}{text}" for text in fault.args]
         return arguments, faults
 
 

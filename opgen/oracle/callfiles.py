@@ -127,15 +127,15 @@ def json_lines(
     answers: Sequence[JudgedCall], pages: Catalog, truth: Truth = "both"
 ) -> Iterator[str]:
     """One line of JSON per answer; what many answers share is written once."""
-    texts: dict[tuple[int, str], str] = {}  # by identity: the answers keep their sides alive
+    texts: dict[tuple[int, str, str], str] = {}  # by identity: the answers keep their sides alive
     for answer in answers:
         call = answer.call.call
         line = f'{{"id": {quoted(answer.call.id)}'
         for name, side in (("page", answer.page), ("library", answer.library)):
             if truth in (name, "both"):
-                page = pages.by_page[call.api, call.product]
-                key = id(side), page.name
+                key = id(side), call.api, call.product
                 if key not in texts:
+                    page = pages.by_page[call.api, call.product]
                     texts[key] = json.dumps(_plain(side, page))
                 line += f', "{name}": {texts[key]}'
         yield line + "}"
