@@ -127,7 +127,7 @@ def fill(
 def is_saved(batch: Batch, name: str) -> bool:
     """Whether the kernel computes an input of the others."""
     given = name in batch.given or batch.tensors[name].range is not None
-    return batch.roles[name] == "saved" and not given
+    return batch.roles[name] == "saved" and RECIPES[batch.recipe].consistent and not given
 
 
 def _save(inputs: Inputs) -> None:

@@ -10,8 +10,10 @@ import numpy as np
 from opgen.golden import Array, Tensors
 from opgen.golden._absolute import Both, Function, Outputs
 from opgen.golden._elementwise import SECOND_ORDER, Names, Operands
-from opgen.golden._tracked import Tracked, either
+from opgen.golden._tracked import Tracked, either, total
 
+EPSILON = 1e-5
+"""What forwards usually add to a variance."""
 Gradients: TypeAlias = Callable[[Operands, Names], Mapping[str, Tracked]]
 
 
@@ -35,6 +37,21 @@ def of_rows(h: Tracked, x: Tracked, mean: Tracked, rstd: Tracked) -> Tracked:
     slope = (total * mean - (h * x).sum(axis)) * rstd * rstd * rstd / count
     constant = total * rstd / count + slope * mean
     return either(*printed, h * rstd + slope * x - constant)
+
+
+def statistics(rows: Array, tensors: Tensors, *names: str) -> Outputs:
+    """What a forward saves of the last axis of rows (B, rows, elements), as inputs of these names:
+    the mean and rstd, or the rstd alone, which then is that of the root mean square.
+    """
+    count, mean = max(rows.shape[2], 1), np.zeros(())
+    if len(names) > 1:
+        mean = total(rows, 2) / count
+    centred = rows - mean
+    rstd = 1 / np.sqrt(total(centred * centred, 2) / count + EPSILON)
+    shapes = {name: array.shape for name in names if (array := tensors[name]) is not None}
+    return {
+        n: a.reshape(shapes[n]) for n, a in zip(names, (mean, rstd)[-len(names) :], strict=True)
+    }
 
 
 def functions(

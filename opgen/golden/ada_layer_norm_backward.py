@@ -8,12 +8,22 @@ import numpy as np
 
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth
-from opgen.golden._normalized import RowLayout, functions, of_rows
-from opgen.golden._tracked import Tracked
+from opgen.golden._normalized import RowLayout, functions, of_rows, statistics
+from opgen.golden._tracked import Tracked, either
 
-__all__ = ["DIFFERENCES", "FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
+__all__ = [
+    "DIFFERENCES",
+    "FORWARD",
+    "PROBES",
+    "VERSION",
+    "both",
+    "depth",
+    "golden",
+    "magnitude",
+    "saved",
+]
 
-VERSION = 1
+VERSION = 2
 OUTPUTS = {
     "gradInputOut": "input",
     "gradScaleOut": "scale",
@@ -55,13 +65,16 @@ def laid(tensors: Tensors) -> RowLayout:
 
 
 def formula(of: Operands, names: Names) -> dict[str, Tracked]:
-    """Lines 48 to 84 of the page, aclnnAdaLayerNormBackward.md."""
+    """Lines 48 to 84 of the page, aclnnAdaLayerNormBackward.md; a device may multiply before it
+    subtracts.
+    """
     dy, rstd, weight = of["gradOut"], of["rstd"], of.get("weightOptional", Tracked.of(1.0))
-    scaled, normal = dy * (of["scale"] + 1.0), (of["input"] - of["mean"]) * rstd
+    x, mean, scaled = of["input"], of["mean"], dy * (of["scale"] + 1.0)
+    normal = either((x - mean) * rstd, x * rstd - mean * rstd)
     result = normal * weight
     biased = result + of["biasOptional"] if "biasOptional" in of else result
     return {
-        "gradInputOut": of_rows(scaled * weight, of["input"], of["mean"], rstd),
+        "gradInputOut": of_rows(scaled * weight, x, mean, rstd),
         "gradScaleOut": (dy * biased).sum(2),
         "gradShiftOut": dy.sum(2),
         "gradWeightOut": rows(scaled * normal).sum(1),
@@ -76,6 +89,13 @@ def rows(x: Tracked) -> Tracked:
 
 
 golden, magnitude, both = functions(laid, formula)
+
+
+def saved(tensors: Tensors, names: Names) -> dict[str, Array]:
+    """The mean and rstd of each row."""
+    (x,) = present(tensors, "input")
+    rows = x.reshape(len(x), prod(x.shape[1:-1]), x.shape[-1])
+    return statistics(rows, tensors, "mean", "rstd")
 
 
 def forward(tensors: Tensors, names: Names) -> dict[str, Array]:

@@ -15,6 +15,7 @@ import numpy as np
 from opgen.golden import Array, ProbeCall, Tensors, present
 from opgen.golden import group_norm_backward as group_norm
 from opgen.golden._absolute import Copies, Outputs, functions
+from opgen.golden._normalized import statistics
 from opgen.golden._tracked import total
 
 VERSION = 1
@@ -70,6 +71,16 @@ def computed(
 
 
 golden, magnitude, both = functions(computed)
+
+
+def saved(tensors: Tensors, names: Mapping[str, int]) -> Outputs:
+    """The mean and rstd of each channel, as far as they are asked for."""
+    (x,) = present(tensors, "input")
+    rows = by_channel(x)
+    channels = dict.fromkeys(("saveMean", "saveInvstd"), np.empty(rows.shape[:2]))
+    of = statistics(rows, channels, *channels)
+    given = {name: tensors.get(name) for name in of}
+    return {name: of[name][:, : a.shape[1]] for name, a in given.items() if a is not None}
 
 
 def by_channel(array: Array) -> Array:

@@ -25,6 +25,7 @@ import numpy as np
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._absolute import Copies, functions, stacked
 from opgen.golden._columns import blocks
+from opgen.golden._normalized import statistics
 from opgen.numerics.arrays import unbuffered
 
 VERSION = 1
@@ -105,6 +106,14 @@ def computed(
 
 
 golden, magnitude, both = functions(computed)
+
+
+def saved(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
+    """The mean and rstd of each group."""
+    (x,) = present(tensors, "input")
+    size = names["C"] // names["group"] * names["HxW"]
+    rows = x.reshape(len(x), names["N"] * names["group"], size)
+    return statistics(rows, tensors, "mean", "rstd")
 
 
 def evaluated(

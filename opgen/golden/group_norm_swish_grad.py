@@ -6,11 +6,21 @@ from math import prod
 
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth
-from opgen.golden._normalized import RowLayout, functions, of_rows
+from opgen.golden._normalized import RowLayout, functions, of_rows, statistics
 from opgen.golden._tracked import Tracked, either, sigmoid
 from opgen.numerics import functions as exact
 
-__all__ = ["DIFFERENCES", "FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
+__all__ = [
+    "DIFFERENCES",
+    "FORWARD",
+    "PROBES",
+    "VERSION",
+    "both",
+    "depth",
+    "golden",
+    "magnitude",
+    "saved",
+]
 
 VERSION = 1
 OUTPUTS = {"dxOut": "x", "dgammaOut": "gamma", "dbetaOut": "beta"}
@@ -69,6 +79,13 @@ def shaped(x: Tracked, shape: tuple[int, ...]) -> Tracked:
 
 
 golden, magnitude, both = functions(laid, formula)
+
+
+def saved(tensors: Tensors, names: Names) -> dict[str, Array]:
+    """The mean and rstd of each group."""
+    x, mean = present(tensors, "x", "mean")
+    rows, size = x.shape[1] * mean.shape[2], x.shape[2] // max(mean.shape[2], 1)
+    return statistics(x.reshape(len(x), rows, size * prod(x.shape[3:])), tensors, "mean", "rstd")
 
 
 def forward(tensors: Tensors, names: Names) -> dict[str, Array]:

@@ -12,9 +12,10 @@ from math import prod
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden import group_norm_backward as group_norm
 from opgen.golden._absolute import Copies, functions
+from opgen.golden._normalized import statistics
 from opgen.golden.group_norm_backward import gain
 
-__all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "gain", "golden", "magnitude"]
+__all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "gain", "golden", "magnitude", "saved"]
 
 VERSION = 1
 PROBES = [
@@ -83,6 +84,13 @@ def computed(
 
 
 golden, magnitude, both = functions(computed)
+
+
+def saved(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
+    """The mean and rstd of the normalised axes."""
+    (x,) = present(tensors, "input")
+    groups = as_groups(names, x.shape[1:])
+    return statistics(x.reshape(len(x), groups["N"], groups["C"]), tensors, "mean", "rstd")
 
 
 def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], output: str) -> int:

@@ -49,6 +49,21 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
     return 1
 
 
+def saved(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
+    """Indices (B, ..., Hout, Wout) of a max pool whose windows meet as little as they can: one
+    element of each, that ``self`` chooses.
+    """
+    (image,) = present(tensors, "self")
+    chosen = np.abs(image) * 4099
+    places = []
+    for axis, shape in (("H", (-1, 1)), ("W", (-1,))):
+        size, number = names[f"{axis}in"], names[f"{axis}out"]
+        starts, ends = ((np.arange(number) + side) * size // max(number, 1) for side in (0, 1))
+        length = np.maximum(ends - starts, 1).reshape(shape)
+        places.append(starts.reshape(shape) + np.floor(chosen % length))
+    return {"indices": places[0] * names["Win"] + places[1]}
+
+
 def forward(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:
     """The larger plane; elements that come to one place are added, as their gradients are."""
     image, indices = tensors["self"], tensors["indices"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-from opgen.golden import ProbeCall, Tensors, present
+from opgen.golden import Array, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth
-from opgen.golden._normalized import RowLayout, functions
+from opgen.golden._normalized import RowLayout, functions, statistics
 from opgen.golden._tracked import Tracked, either
 
-__all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
+__all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]
 
 VERSION = 1
 PROBES = [
@@ -49,3 +49,8 @@ def formula(of: Operands, names: Names) -> dict[str, Tracked]:
 
 
 golden, magnitude, both = functions(laid, formula)
+
+
+def saved(tensors: Tensors, names: Names) -> dict[str, Array]:
+    """The rstd of each row."""
+    return statistics(laid(tensors).inputs["x"], tensors, "rstd")

@@ -39,7 +39,8 @@ from opgen.numerics.input_tensor import InputTensor, Role
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How tensors of each role are drawn (:data:`opgen.numerics.input_tensor.Role`); ``finds`` is
-    one line: the fault it finds.
+    one line: the fault it finds. ``consistent``: what the forward saved follows from the other
+    inputs.
 
     ``version`` is raised by hand whenever the recipe draws other numbers; a test sees to it.
     """
@@ -54,6 +55,7 @@ class Recipe:
     version: int = 1
     index: Draw = INDICES
     whole: Draw = WHOLE_NUMBERS
+    consistent: bool = True
 
     def draw(self, role: Role) -> Draw:
         """How a tensor of this role is drawn."""
@@ -141,6 +143,12 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
                 "overflow",
                 "a narrower compute dtype that saturates or wraps instead of giving Inf",
                 *(OVERFLOW, GRID, GRID, POWERS),
+            ),
+            Recipe(
+                "inconsistent",
+                "saved statistics, results and indices that are not read, but computed again",
+                *(GRID, GRID, GRID, POWERS),
+                consistent=False,
             ),
         ]
     }

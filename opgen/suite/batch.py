@@ -18,6 +18,7 @@ from opgen.calls.case_table import CaseTable
 from opgen.calls.factorize import factorize, true_columns
 from opgen.calls.layout import elements
 from opgen.model import TensorDesc
+from opgen.numerics.recipes import RECIPES
 from opgen.oracle.judgement import Judgement
 from opgen.spec.spec import Parameter
 from opgen.suite import values
@@ -107,11 +108,12 @@ def batches(
     roles = {p.name: plan.role(p) for p in spec.inputs}
     roles[gradient] = "gradient"
     for name, between in limits.items():
-        for descs, (low, high) in zip(described, between[calls].tolist(), strict=True):
+        kept = [roles[name] == "saved" and RECIPES[recipe[i]].consistent for i in first.tolist()]
+        for descs, (low, high), follows in zip(
+            described, between[calls].tolist(), kept, strict=True
+        ):
             desc = descs[name]
-            if not isinstance(desc, TensorDesc) or (roles[name], desc.range) == ("saved", None):
-                continue
-            if low <= high:
+            if isinstance(desc, TensorDesc) and (desc.range or not follows) and low <= high:
                 descs[name] = replace(desc, range=(low, high))
     null = {p.name: judged.view.get((p.name, "null")).data[calls] for p in tensors}
     for name, absent in null.items():

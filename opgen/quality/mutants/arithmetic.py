@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.golden import Array
+from opgen.golden import Array, kernel
 from opgen.quality.mutants.mutant import (
     Computation,
     Mutant,
@@ -54,6 +54,12 @@ def regrouped(
         return given.run(spread, {"group": groups(n)})
 
     return kernel
+
+
+def computed_again(given: Computation) -> Outputs:
+    """Saved inputs are what the forward would have saved of the others."""
+    again: Outputs = vars(given.kernel)["saved"](given.tensors, given.names)
+    return given.run({name: array for name, array in again.items() if name in given.tensors})
 
 
 def unbiased(given: Computation) -> Outputs:
@@ -210,6 +216,13 @@ MUTANTS = (
         "the sums of a group are divided by M - 1",
         ("group", "HxW", "N", "rstd", "gamma"),
         kernel=unbiased,
+    ),
+    Mutant(
+        "saved_computed_again",
+        "what the forward saved is computed again, and not read",
+        ("rstd|saveInvstd|gelu|indices",),
+        kernel=computed_again,
+        where=lambda spec: hasattr(kernel(spec.op), "saved"),
     ),
     Mutant(
         "eps_ignored",

@@ -192,6 +192,8 @@ class CompiledPlan:
         """A constant number, or a callable that reads the value off a builder."""
         kind = "recipe" if ref == RECIPE else kind_of(self.spec, ref)
         allowed = {"view": VIEWS, "recipe": tuple(RECIPES), **vocabulary().names}.get(kind)
+        if value == "inconsistent" and "saved" not in self.plan.roles.values():
+            self._problem(where, "the recipe 'inconsistent' is for an input of the role 'saved'")
         if allowed is not None:
             if value in allowed:
                 return allowed.index(value)

@@ -81,7 +81,8 @@ class _Axes:
         if pages[0].status_only:
             return
         modes = any(spec.modes for spec in pages)
-        recipes = [name for name in RECIPES if name != "zeros" and (modes or name != "overflow")]
+        apart = {"zeros", "inconsistent", *(() if modes else ("overflow",))}
+        recipes = [name for name in RECIPES if name not in apart]
         self.add(["recipe"], recipes, "one kind of fault each: opgen explains them", usual.FEW)
 
     def add(
