@@ -153,6 +153,7 @@ def test_handwritten_bits() -> None:
         "one_hot": "f74595a5",
         "nonfinite": "58cba73a",
         "overflow": "fb7dfd66",
+        "inconsistent": "bfc2f3f2",
     }
 
 
