@@ -126,8 +126,12 @@ def fill(
 
 def is_saved(batch: Batch, name: str) -> bool:
     """Whether the kernel computes an input of the others."""
-    given = name in batch.given or batch.tensors[name].range is not None
-    return batch.roles[name] == "saved" and RECIPES[batch.recipe].consistent and not given
+    return (
+        batch.roles[name] == "saved"
+        and RECIPES[batch.recipe].consistent
+        and name not in batch.given
+        and batch.tensors[name].range is None
+    )
 
 
 def _save(inputs: Inputs) -> None:

@@ -12,8 +12,6 @@ from opgen.golden._absolute import Both, Function, Outputs
 from opgen.golden._elementwise import SECOND_ORDER, Names, Operands
 from opgen.golden._tracked import Tracked, either, total
 
-EPSILON = 1e-5
-"""What forwards usually add to a variance."""
 Gradients: TypeAlias = Callable[[Operands, Names], Mapping[str, Tracked]]
 
 
@@ -41,16 +39,16 @@ def of_rows(h: Tracked, x: Tracked, mean: Tracked, rstd: Tracked) -> Tracked:
 
 def statistics(rows: Array, tensors: Tensors, *names: str) -> Outputs:
     """What a forward saves of the last axis of rows (B, rows, elements), as inputs of these names:
-    the mean and rstd, or the rstd alone, which then is that of the root mean square.
+    the mean and rstd, or the rstd alone, which then is that of the root mean square;
+    with what forwards usually add to a variance.
     """
-    count, mean = max(rows.shape[2], 1), np.zeros(())
-    if len(names) > 1:
-        mean = total(rows, 2) / count
-    centred = rows - mean
-    rstd = 1 / np.sqrt(total(centred * centred, 2) / count + EPSILON)
-    shapes = {name: array.shape for name in names if (array := tensors[name]) is not None}
+    count = max(rows.shape[2], 1)
+    mean = total(rows, 2) / count if len(names) > 1 else np.zeros(())
+    rstd = 1 / np.sqrt(total(np.square(rows - mean), 2) / count + 1e-5)
     return {
-        n: a.reshape(shapes[n]) for n, a in zip(names, (mean, rstd)[-len(names) :], strict=True)
+        name: numbers.reshape(like.shape)
+        for name, numbers in zip(names, (mean, rstd)[-len(names) :], strict=True)
+        if (like := tensors[name]) is not None
     }
 
 

@@ -108,13 +108,12 @@ def batches(
     roles = {p.name: plan.role(p) for p in spec.inputs}
     roles[gradient] = "gradient"
     for name, between in limits.items():
-        kept = [roles[name] == "saved" and RECIPES[recipe[i]].consistent for i in first.tolist()]
-        for descs, (low, high), follows in zip(
-            described, between[calls].tolist(), kept, strict=True
+        for descs, (low, high), drawn_by in zip(
+            described, between[calls].tolist(), [recipe[i] for i in first.tolist()], strict=True
         ):
-            desc = descs[name]
-            if isinstance(desc, TensorDesc) and (desc.range or not follows) and low <= high:
-                descs[name] = replace(desc, range=(low, high))
+            follows = roles[name] == "saved" and RECIPES[drawn_by].consistent
+            if isinstance(desc := descs[name], TensorDesc) and (desc.range or not follows):
+                descs[name] = replace(desc, range=(low, high) if low <= high else desc.range)
     null = {p.name: judged.view.get((p.name, "null")).data[calls] for p in tensors}
     for name, absent in null.items():
         for i in np.flatnonzero(absent).tolist():

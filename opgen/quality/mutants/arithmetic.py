@@ -56,12 +56,6 @@ def regrouped(
     return kernel
 
 
-def computed_again(given: Computation) -> Outputs:
-    """Saved inputs are what the forward would have saved of the others."""
-    again: Outputs = vars(given.kernel)["saved"](given.tensors, given.names)
-    return given.run({name: array for name, array in again.items() if name in given.tensors})
-
-
 def unbiased(given: Computation) -> Outputs:
     """The sums of a group divided by M - 1: what is not rstd * gamma * gradOut grows by M / (M -
     1).
@@ -221,7 +215,7 @@ MUTANTS = (
         "saved_computed_again",
         "what the forward saved is computed again, and not read",
         ("rstd|saveInvstd|gelu|indices",),
-        kernel=computed_again,
+        kernel=lambda given: given.run(vars(given.kernel)["saved"](given.tensors, given.names)),
         where=lambda spec: hasattr(kernel(spec.op), "saved"),
     ),
     Mutant(

@@ -81,8 +81,11 @@ class _Axes:
         if pages[0].status_only:
             return
         modes = any(spec.modes for spec in pages)
-        apart = {"zeros", "inconsistent", *(() if modes else ("overflow",))}
-        recipes = [name for name in RECIPES if name not in apart]
+        recipes = [
+            name
+            for name in RECIPES
+            if name not in ("zeros", "inconsistent", "" if modes else "overflow")
+        ]
         self.add(["recipe"], recipes, "one kind of fault each: opgen explains them", usual.FEW)
 
     def add(
