@@ -233,8 +233,14 @@ def untied(spec: Spec) -> set[str]:
 FREE = {
     "adaptive_avg_pool2d_backward": {"Hout", "Wout"},
     "adaptive_avg_pool3d_backward": {"Dout", "Hout", "Wout"},
+    "clipped_swiglu_grad": {"G"},
+    "max_pool2d_with_mask_backward": {"dH", "dW"},
+    "swiglu_group_grad": {"G"},
+    "swiglu_group_quant_grad": {"G"},
 }
-"""Extents that only the caller chooses, and that the incoming gradient alone tells."""
+"""Extents that only the caller chooses, and that the incoming gradient, or a number of groups,
+alone tells; and dilations that can only be 1.
+"""
 
 
 @every
