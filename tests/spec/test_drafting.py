@@ -651,4 +651,4 @@ def test_no_sentence_of_the_pages_is_taken_by_two_patterns_that_differ():
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
 def test_what_is_drafted_is_what_a_person_transcribed():
     right, drafted = drafts.main(PAGES or "", everything=False)
-    assert right >= 0.98 and drafted >= 0.65
+    assert right >= 0.98 and drafted >= 0.63
