@@ -98,7 +98,7 @@ def fitting(
     """
     room = available() if room is None else room
     why = {case: suite.without_data[case] for lost in suite.left_out for case in lost.cases} | {
-        case: f"takes {size(least)} of memory, and there are {size(room)}"
+        case: f"it takes {size(least)} of memory, and there are {size(room)}"
         for batch in suite.batches
         if (least := min(batch.elements * WORKED, memory_of(batch, samples, seeded))) > room
         for case in batch.ids

@@ -988,7 +988,7 @@ def test_accepted_calls_without_data_are_named_with_the_reason(tmp_path: Path) -
     refused = run("generate", "--calls", str(calls), "-o", str(path))
     assert refused.exit_code == 2
     why = {
-        "huge": r"takes [0-9.]+ TB of memory, and there are [0-9.]+ GB",
+        "huge": r"it takes [0-9.]+ TB of memory, and there are [0-9.]+ GB",
         "far": r"they have more than 2\^53 elements",
     }
     for name, text in why.items():

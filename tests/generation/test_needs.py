@@ -80,7 +80,7 @@ def test_a_case_has_data_that_takes_as_much_memory_as_there_is() -> None:
     suite = of_calls([NamedCall("one", pad(300), {})])
     least = suite.batches[0].elements * WORKED
     assert fitting(suite, "calls.jsonl", room=least).batches == suite.batches
-    with pytest.raises(FileError, match=r"one: takes [0-9.]+ MB of memory, and there are"):
+    with pytest.raises(FileError, match=r"one: it takes [0-9.]+ MB of memory, and there are"):
         fitting(suite, "calls.jsonl", room=least - 1)
     over = fitting(suite, "calls.jsonl", skip=True, room=least - 1)
     assert ([case.phase for case in over.cases], over.batches) == ([1], [])
