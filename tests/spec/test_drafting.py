@@ -644,7 +644,8 @@ def test_no_sentence_of_the_pages_is_taken_by_two_patterns_that_differ():
         ):
             for sentence in sentences:
                 for part in normal(sentence.text).split("。"):
-                    taken = {says for says, p in reader.patterns[section] if p.fullmatch(part)}
+                    rows = [row for row, p in reader.patterns[section] if p.fullmatch(part)]
+                    taken = {(row.says, row.rules) for row in rows}
                     assert len(taken) < 2, (path.name, sentence.line, taken)
 
 
