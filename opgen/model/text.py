@@ -34,7 +34,7 @@ def size(number: int) -> str:
     >>> size(999), size(15_300), size(2_500_000)
     ('999 B', '15.3 kB', '2.5 MB')
     """
-    units = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+    units = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
     return next(
         (f"{number / step:.1f} {unit}" for unit, step in units if number >= step), f"{number} B"
     )
