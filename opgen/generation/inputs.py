@@ -147,6 +147,7 @@ def _save(inputs: Inputs) -> None:
                 shape=batch.tensors[name].shape,
                 role="argument",
             ),
+            inputs.first.get(name, 0),
         )
         for name in names
         if not DTYPES[batch.tensors[name].dtype].whole

@@ -75,7 +75,8 @@ def cuttable(batch: Batch, large: int = LARGE) -> tuple[str, ...]:
         and len({descs[name].shape[:1] for name in tensors}) == 1
         and all(descs[name].plain and len(descs[name].shape) > 1 for name in tensors)
         and all(numbers[name].alike is not None for name in batch.inputs)
-        and all(dtypes[name].whole == (name in saved) for name in {*batch.wanted, *saved})
+        and saved <= {*tensors}
+        and not any(dtypes[name].whole for name in batch.wanted)
         and not any(dtype.complex for dtype in dtypes.values())
     )
     once = not (batch.exact or batch.optional) or all(
