@@ -158,9 +158,12 @@ def _like(column: TensorColumn, fact: CallFact, view: TableView) -> np.ndarray:
 
 
 def _lettered(column: TensorColumn, letters: Sequence[str | int], view: TableView) -> np.ndarray:
-    """(rows,) bool: whether the first extents of a tensor are these letters."""
+    """(rows,) bool: whether the first extents of a tensor are these letters, which have values."""
     result = np.ones(len(column.null), dtype=bool)
     for axis, letter in enumerate(letters[: column.shape.shape[1]]):
-        extent = view.get((letter, "")).data if isinstance(letter, str) else letter
-        result &= column.shape[:, axis] == extent
+        if isinstance(letter, int):
+            result &= column.shape[:, axis] == letter
+        else:
+            extent = view.get((letter, ""))
+            result &= (column.shape[:, axis] == extent.data) & extent.bound
     return result
