@@ -67,7 +67,7 @@ COVERED_BY = {
     "test_drafting.py": (
         "spec.drafting.breaches spec.drafting.cells spec.drafting.dtype_lists spec.drafting.pending"
         " spec.drafting.joined spec.drafting.said spec.drafting.statements spec.drafting.values"
-        " spec.drafting.ranks"
+        " spec.drafting.ranks spec.drafting.axes"
     ),
     "test_language.py": (
         "spec.language.compiler spec.language.constants spec.language.parse spec.language.term"

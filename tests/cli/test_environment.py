@@ -70,9 +70,8 @@ def test_a_closed_pipe_is_a_quiet_end(args: str, stream: str) -> None:
     read, write = os.pipe()
     os.close(read)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: write}
-    call = next(
-        line for line in (ROOT / "README.md").read_text().splitlines() if '"op": ' in line
-    ).split("'")[1]
+    readme = (ROOT / "README.md").read_text()
+    call = next(line for line in readme.splitlines() if '"op":' in line).split("'")[1]
     done = subprocess.run(
         [*OPGEN, *args.split()], input=call, text=True, env=ENVIRONMENT, timeout=120, **streams
     )

@@ -6,11 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from math import inf, prod
 from typing import Any
 
 from opgen.calls.jsonl import NamedCall
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
+from opgen.suite.batch import Batch
 from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan import Plan, plan_for
 from opgen.suite.suite import Suite, plan_suite
@@ -102,3 +104,12 @@ def computed() -> list[str]:
     return sorted(
         spec.op for spec in {s.op: s for s in catalog().specs}.values() if not spec.status_only
     )
+
+
+def sharing_a_mean(batch: Batch) -> float:
+    """Elements that were normalized by one mean: the gradient of one of them is 0 whatever its
+    data, and that of two is what the epsilon leaves of a difference. Inf where no mean is saved.
+    """
+    means = (name for name in ("mean", "saveMean") if batch.roles.get(name) == "saved")
+    sizes = [prod(batch.tensors[name].shape) for name in ("input", *means) if name in batch.tensors]
+    return sizes[0] / sizes[1] if sizes[1:] and sizes[1] else inf
