@@ -24,14 +24,13 @@ from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import FATAL, accompanied, unreachable
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
+from opgen.suite.values import ENDS, TOTAL
 
 STRENGTHS = (1, 2, 3)
 MOST_NAMED = 20
 """Missing tuples that are named; there may be thousands."""
 SAVED = "the forward saves these elements, and no call gives them a range"
 """Why no call stands at the limit of a rule about elements that a kernel computes."""
-_ELEMENTS = ("least", "greatest")
-"""What a rule asks of the elements of a tensor."""
 Data: TypeAlias = dict[str, Any]
 """Plain data, as JSON has it."""
 
@@ -114,7 +113,7 @@ def _page(calls: PageCalls, plan: Plan, tier: str, report: EnumerationReport | N
 def _rule(judged: Judgement, i: int, plan: Plan, fatal: Collection[str]) -> Data:
     spec, rule, broken = judged.spec, judged.spec.rules[i], judged.broken[i]
     saved = any(
-        what in _ELEMENTS and plan.role(spec.parameters[name]) == "saved"
+        what in (*ENDS, TOTAL) and plan.role(spec.parameters[name]) == "saved"
         for name, what in rule.refs
         if name in spec.parameters
     )

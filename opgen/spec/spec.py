@@ -27,6 +27,7 @@ _ATTRIBUTES: Mapping[Family, Mapping[str, str]] = {
         "highest": "int",
         "least": "int",
         "greatest": "int",
+        "total": "int",
     },
     "array": {"len": "int", "values": "shape"},
     "scalar": {},

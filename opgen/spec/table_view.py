@@ -170,6 +170,12 @@ def _tensor(column: TensorColumn, what: Asked) -> Value:
     if what in ("least", "greatest"):
         filled = np.asarray(column.numel() != 0)  # no element is out of range where there is none
         return _asked(column.limits[:, 0 if what == "least" else 1], there & filled)
+    if what == "total":  # known where every element is asked to be the same
+        least, greatest = (_tensor(column, end) for end in ("least", "greatest"))
+        alike = np.asarray(least.bound & greatest.bound & (least.data == greatest.data))
+        empty = np.asarray(column.numel() == 0)
+        data = bigint.multiply(np.where(alike, least.data, 0), column.numel())
+        return Value(data, there & (alike | empty))
     return Value(_OF_TENSORS[str(what)](column), there)
 
 

@@ -22,7 +22,7 @@ from opgen.suite.budget import CaseLimit
 from opgen.suite.computable import computable, holdable, single, sized
 from opgen.suite.inconclusive import why_inconclusive
 from opgen.suite.planning.plan import Plan
-from opgen.suite.values import drawable
+from opgen.suite.values import drawable, summable
 
 
 def label(
@@ -91,6 +91,7 @@ def _conditions(
         "a view leaves its storage, or a dtype cannot hold data",
     )
     yield drawable(judged), "no number lies between the limits of an element"
+    yield summable(judged), "a range says nothing of the sum of elements, which the page limits"
     yield (
         single(table, [p.name for p in judged.spec.outputs]),
         "elements of an output overlap, so it can have no golden",

@@ -199,6 +199,7 @@ def test_shapes_are_what_they_are_of_each_call_alone(twin: Twin, rows: Any) -> N
 def test_numbers_and_truths_of_shapes(a: Twin, b: Twin, index: Twin, rows: Any) -> None:
     view = columns(rows)
     assert read(f"prod({a[0]})", view) == plainly(apply(prod, a), rows)
+    assert read(f"sum({a[0]})", view) == plainly(apply(sum, a), rows)
     assert read(f"{a[0]}[{index[0]}]", view) == plainly(apply(axis, a, index), rows)
     assert read(f"{a[0]} == {b[0]}", view) == plainly(apply(lambda x, y: x == y, a, b), rows)
 
@@ -223,6 +224,8 @@ def test_numbers_and_truths_of_shapes(a: Twin, b: Twin, index: Twin, rows: Any) 
         ("x.shape[:-len(n)] + (1,) * len(n)", [(2, 3), (2, 1), (1, 1), None]),
         ("broadcast(x.shape, n)", [(2, 3), (2, 3), None, (3,)]),
         ("prod(n)", [1, 3, 12, 3]),
+        ("sum(n)", [0, 3, 7, 3]),
+        ("x.shape[1] == sum(n)", [False, True, False, None]),
     ],
 )
 def test_a_suffix_of_no_axis_is_empty_and_what_is_beyond_a_shape_unbound(

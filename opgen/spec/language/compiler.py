@@ -235,17 +235,21 @@ class Compiler:
 
     def values(self, node: ast.expr, sign: str) -> Term | None:
         """``values(x)`` on the left of a comparison: all elements of a tensor, of which the least
-        or the greatest decides; None for anything else.
+        or the greatest decides; in ``sum(values(x))`` their sum. None for anything else.
         """
+        of, what = node, "least" if ">" in sign else "greatest"
         match node:
+            case ast.Call(func=ast.Name(id="sum"), args=[ast.Call() as inner], keywords=[]):
+                of, what = inner, "total"
+        match of:
             case ast.Call(func=ast.Name(id="values"), args=[whole], keywords=[]) if (
                 name := owner(whole)
             ) is not None:
-                if sign not in INEQUALITIES:
+                if what != "total" and sign not in INEQUALITIES:
                     raise failure(node, "compare all values with < <= > >=")
-                ref = (name, "least" if ">" in sign else "greatest")
+                ref = (name, what)
                 if self.scope.kind(ref) is None:
-                    raise failure(node, "takes the name of a tensor")
+                    raise failure(of, "takes the name of a tensor")
                 return Term(node, "int", (ref,), lambda view: view.get(ref))
         return None
 

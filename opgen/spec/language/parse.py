@@ -6,7 +6,8 @@ arrays, scalars, enum words, ``product``; ``x.dtype .format .rank .shape .numel 
 ``highest(x)``; ``+ - * / // %``, of shapes ``+ *`` as of Python's tuples; functions of
 :mod:`opgen.spec.language.functions` and :mod:`opgen.spec.language.shapes`; comparisons ``== != < <=
 > >= in not in``; ``and or not``. ``values(x) < n`` speaks of every element of a tensor, and is
-bound where the call says between which numbers these lie. Values are three-valued: a comparison
+bound where the call says between which numbers these lie; ``sum(values(x))`` of their sum, and is
+bound where the call says that all are the same number. Values are three-valued: a comparison
 whose names are unbound neither holds nor fails.
 """
 

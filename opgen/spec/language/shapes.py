@@ -83,6 +83,13 @@ def product(shape: Value) -> Value:
     return Value(bigint.product_along(extents), shape.bound)
 
 
+def total(shape: Value) -> Value:
+    """The sum of all extents, exact; 0 of none."""
+    every = np.arange(_width(shape))
+    extents = np.where(every < _column(_rank(shape)), shape.data[1], 0)
+    return Value(reduce(bigint.add, extents.T), shape.bound)
+
+
 def broadcast(*shapes: Value) -> Value:
     """The shape that all of them have together, as numpy broadcasts them; unbound where there is
     none.
@@ -156,6 +163,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "broadcastable": Function(broadcastable, ("shape",), "bool", 2, 9),
     "without": Function(without, ("shape", "int"), "shape", 2, 2),
     "prod": Function(product, ("shape",), "int", 1, 1),
+    "sum": Function(total, ("shape",), "int", 1, 1),
 }
 ARITHMETIC: Mapping[tuple[type[ast.operator], str, str], Callable[[Value, Value], Value]] = {
     (ast.Add, "shape", "shape"): joined,

@@ -22,6 +22,7 @@ from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.overlay import SHARED
 from opgen.suite.planning.plan import Plan, plan_for, read_plan
 from opgen.suite.planning.plan_form import Handwritten
+from opgen.suite.values import on_sums
 
 
 def check_plan(plan: Plan, pages: Sequence[Spec]) -> None:
@@ -32,6 +33,10 @@ def check_plan(plan: Plan, pages: Sequence[Spec]) -> None:
     for spec in pages:
         inputs = dict.fromkeys(name for p in spec.inputs for name in (p.name, p.of) if name)
         plan.document.known(("roles",), plan.roles, inputs, "input")
+        for name, guard in [] if spec.status_only else on_sums(spec):
+            if plan.role(spec.parameters[name]) != "saved":
+                text = f"must be saved, since {guard.require.text} says what it adds up to"
+                plan.document.problem(("roles",), text, name)
         for tier in plan.tiers:
             with suppress(FileError):  # every problem stays noted in the document
                 CompiledPlan(spec, plan, tier)
