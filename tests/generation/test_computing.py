@@ -19,7 +19,7 @@ from opgen.generation.computing import compute
 from opgen.generation.inputs import Arrays
 from opgen.generation.kernels import depths
 from opgen.golden import kernel
-from opgen.model import TensorDesc
+from opgen.model import Call, TensorDesc
 from opgen.numerics import readings
 from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import CONCLUSIVE
@@ -513,3 +513,37 @@ def test_indices_that_a_page_limits_are_those_of_the_forward(op: str) -> None:
             assert np.array_equal(found.values["indices"], kept), batch.ids
             seen += kept.size
     assert seen > 100
+
+
+@pytest.mark.parametrize(
+    ("strides", "storage"),
+    [((0, 0), (1, 1)), ((0, 0), (1,)), ((1, 0), (2, 1)), ((0, 1), (1, 33)), ((33, 1), (3, 33))],
+    ids=str,
+)
+@pytest.mark.parametrize("recipe", ["grid", "normal"])
+def test_a_golden_is_computed_of_what_an_expanded_or_moved_input_holds(
+    strides: tuple[int, int], storage: tuple[int, ...], recipe: str
+) -> None:
+    """Sigmoid: of the elements of storage that strides and offset say; a device that
+    reads the storage without them differs.
+    """
+    offset = 33 if storage == (3, 33) else 0
+    plain = TensorDesc((2, 33), "FLOAT")
+    lying = replace(plain, strides=strides, offset=offset, storage_shape=storage)
+    tensors = {"gradOutput": lying, "output": plain, "gradInput": plain}
+    call = Call("aclnnSigmoidBackward", "ascend910b", tensors)
+    (batch,) = of_calls([NamedCall("lying", call, {})], recipe=recipe).batches
+    (arrays,) = compute([batch], 0)
+    held, y = (
+        arrays["gradOutput", "input"][0].astype(float),
+        arrays["output", "input"].reshape(2, 33),
+    )
+    golden, bound = (arrays["gradInput", role].reshape(2, 33) for role in ("golden", "bound"))
+    assert held.size == np.prod(storage)
+
+    def passes(dy: Array) -> bool:
+        return bool((np.abs(golden - dy * (1 - y.astype(float)) * y) <= bound).all())
+
+    places = offset + np.add.outer(np.arange(2) * strides[0], np.arange(33) * strides[1])
+    assert passes(held[places])
+    assert not passes(np.pad(held, (0, 66))[:66].reshape(2, 33))

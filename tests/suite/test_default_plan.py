@@ -90,7 +90,7 @@ def test_a_page_alone_says_what_to_try() -> None:
     assert tried["outputMask"] == [[True, True], [True, False], [False, True]]
     assert {"N", "C", "W", "left", "right", "recipe"} <= tried.keys()
     assert not {"Wout", "gradOutput.dtype", "gradOutput.rank", "crop.items"} & tried.keys()
-    assert tried["label.view"] == ["contiguous", "stepped"]
+    assert tried["label.view"] == ["contiguous", "stepped", "offset", "expanded"]
     assert not any(number < 0 for name in ("left", "right") for number in tried[name])  # type: ignore[operator]
 
 

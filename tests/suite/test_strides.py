@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from opgen.calls.columns import TensorColumn
-from opgen.suite.planning.strides import VIEWS, lay_out, view_of
+from opgen.suite.planning.strides import EXPANDED, LEAST, VIEWS, lay_out, view_of
 
 SHAPES = [(), (5,), (2, 3), (4, 1, 3), (2, 3, 4, 5), (1, 2, 3, 1, 4)]
 
@@ -30,16 +30,17 @@ def elements(shape: tuple[int, ...], view: str) -> list[int]:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("view", VIEWS[1:])
-def test_a_view_stays_inside_its_storage_and_meets_no_element_twice(
+def test_a_view_stays_inside_its_storage_and_meets_no_element_twice_unless_it_is_expanded(
     shape: tuple[int, ...], view: str
 ) -> None:
     found = laid(shape, view)
     if not found.strided[0]:
-        assert len(shape) < (1 if view == "stepped" else 2)
+        assert len(shape) < LEAST[VIEWS.index(view)]
         return
     places = elements(shape, view)
     held = int(np.prod(found.storage[0, : found.storage_rank[0]]))
-    assert len(set(places)) == len(places)
+    whole = len(places) // shape[-1] if view == "expanded_last" else 1
+    assert len(set(places)) == (whole if view in EXPANDED else len(places))
     assert min(places) >= 0 and max(places) < held
 
 
@@ -50,6 +51,18 @@ def test_views_are_what_numpy_makes_of_them() -> None:
     assert elements((2, 3), "sliced") == storage[1:3, 1:4].reshape(-1).tolist()
     storage = np.arange(2 * 6).reshape(2, 6)
     assert elements((2, 3), "stepped") == storage[:, ::2].reshape(-1).tolist()
+    storage = np.arange(3 * 3).reshape(3, 3)
+    assert elements((2, 3), "offset") == storage[1:].reshape(-1).tolist()
+    storage = np.arange(2).reshape(2, 1)
+    last = np.broadcast_to(storage, (2, 3))
+    assert elements((2, 3), "expanded_last") == last.reshape(-1).tolist()
+    assert elements((2, 3), "expanded") == elements((2, 3), "expanded_scalar") == [0] * 6
+
+
+def test_one_element_lies_in_as_many_axes_or_in_one() -> None:
+    whole, scalar = laid((2, 3), "expanded"), laid((2, 3), "expanded_scalar")
+    assert (whole.storage_rank[0], scalar.storage_rank[0]) == (2, 1)
+    assert whole.storage.tolist() == scalar.storage.tolist() == [[1, 1]]
 
 
 def test_a_wrong_stride_would_be_seen() -> None:
@@ -63,36 +76,45 @@ def test_what_holds_nothing_lies_contiguous(shape: tuple[int, ...]) -> None:
 
 
 def test_rows_of_one_table_may_lie_differently() -> None:
-    shape = np.array([[2, 3], [2, 3], [2, 3], [2, 3]])
-    found = lay_out(np.full(4, 2), shape, np.arange(4))
-    assert found.strided.tolist() == [False, True, True, True]
-    assert found.strides.tolist() == [[0, 0], [1, 2], [6, 1], [6, 2]]
-    assert found.storage.tolist() == [[1, 1], [3, 2], [4, 6], [2, 6]]
+    rows = len(VIEWS)
+    found = lay_out(np.full(rows, 2), np.array([[2, 3]] * rows), np.arange(rows))
+    assert found.strided.tolist() == [False, *[True] * (rows - 1)]
+    assert found.strides.tolist() == [
+        *([0, 0], [1, 2], [6, 1], [6, 2], [3, 1], [0, 0], [1, 0], [0, 0])
+    ]
+    assert found.storage.tolist() == [
+        *([1, 1], [3, 2], [4, 6], [2, 6], [3, 3], [1, 1], [2, 1], [1, 1])
+    ]
+    assert found.offset.tolist() == [0, 0, 7, 0, 3, 0, 0, 0]
+    assert found.storage_rank.tolist() == [-1, 2, 2, 2, 2, 2, 2, 1]
 
 
 def test_a_view_is_read_back() -> None:
-    shape = np.array([[2, 3]] * 5)
-    found = lay_out(np.full(5, 2), shape, np.array([0, 1, 2, 3, 3]))
-    strides, none = found.strides.copy(), np.zeros(5, dtype=np.int64)
-    strides[4] = (7, 2)
+    views = np.array([*range(len(VIEWS)), 3])
+    rows = len(views)
+    shape = np.array([[2, 3]] * rows)
+    found = lay_out(np.full(rows, 2), shape, views)
+    strides, none = found.strides.copy(), np.zeros(rows, dtype=np.int64)
+    strides[-1] = (7, 2)
     layout = (found.strided, strides, found.offset, found.storage_rank, found.storage)
-    limits = np.full((5, 2), np.nan)
-    column = TensorColumn(none.astype(bool), none, none, np.full(5, 2), shape, *layout, limits)
-    assert view_of(column).tolist() == [0, 1, 2, 3, -1]
+    limits = np.full((rows, 2), np.nan)
+    column = TensorColumn(none.astype(bool), none, none, np.full(rows, 2), shape, *layout, limits)
+    assert view_of(column).tolist() == [*range(len(VIEWS)), -1]
 
 
 @pytest.mark.parametrize("extent", [2**31, 2**61 + 1, 2**63 - 1])
-@pytest.mark.parametrize("view", VIEWS[1:])
+@pytest.mark.parametrize("view", VIEWS[1:5])
 def test_a_view_too_large_for_any_memory_is_laid_out_exactly(view: str, extent: int) -> None:
     found = laid((extent, extent, extent, extent), view)
     last, before = {
         "transposed": (extent, extent),
         "sliced": (extent + 3, extent + 2),
         "stepped": (2 * extent, extent),
+        "offset": (extent, extent),
     }[view]
     inner = [extent * before * last, before * last, last, 1]
-    steps = {"transposed": [*inner[:2], 1, last], "sliced": inner, "stepped": [*inner[:3], 2]}[view]
-    assert found.storage[0].tolist() == [extent, extent, before, last]
-    assert found.strides[0].tolist() == steps and found.offset[0] == (
-        last + 1 if view == "sliced" else 0
-    )
+    steps = {"transposed": [*inner[:2], 1, last], "stepped": [*inner[:3], 2]}.get(view, inner)
+    offset = {"sliced": last + 1, "offset": inner[0]}.get(view, 0)
+    first = extent + (view == "offset")
+    assert found.storage[0].tolist() == [first, extent, before, last]
+    assert found.strides[0].tolist() == steps and found.offset[0] == offset

@@ -21,7 +21,7 @@ from opgen.spec.rules import Rule, true_where
 from opgen.spec.spec import Spec
 from opgen.suite.planning.call_builder import CallBuilder
 from opgen.suite.planning.plan_form import Vacuous
-from opgen.suite.planning.strides import LEAST
+from opgen.suite.planning.strides import LEAST, SHARING
 
 RECIPE: Reference = ("recipe", "")
 """The name under which a plan's axis sets the data recipe."""
@@ -139,17 +139,19 @@ def _holds(builder: CallBuilder, when: Term) -> np.ndarray:
 def pointless(builder: CallBuilder) -> np.ndarray:
     """(rows,) bool: where a data recipe says nothing for the dtypes of the call. Of a gradient of
     whole numbers, which all recipes draw alike, that is every recipe but the default, where a plan
-    has that.
+    has that; of one whose elements share a place, a recipe that is about few of them.
     """
     if not builder.given(RECIPE):
         return np.zeros(builder.rows, dtype=bool)
     recipes, names = (np.array([*n], dtype=object) for n in (RECIPES, vocabulary().names["dtype"]))
-    storage, chosen = builder.flat(builder.spec.inputs[0].name, "dtype"), builder.flat(*RECIPE)
+    gradient, chosen = builder.spec.inputs[0].name, builder.flat(*RECIPE)
+    storage, view = builder.flat(gradient, "dtype"), builder.flat(gradient, "view")
     compute = compute_dtypes(builder.spec, builder, builder.rows).dtype
     other = np.asarray(recipes[chosen] != DEFAULT)
     undrawn = np.array([name not in FLOATING for name in names])[storage]
     said = applies(recipes[chosen], names[storage], compute)
-    return np.asarray(~said | other & undrawn & ~other.all())
+    few = np.array([r.gradient.sparse or r.gradient.planted for r in RECIPES.values()])[chosen]
+    return np.asarray(~said | other & undrawn & ~other.all() | few & np.isin(view, SHARING))
 
 
 def flattened(builder: CallBuilder, name: str) -> np.ndarray:

@@ -23,15 +23,18 @@ from opgen.spec.language.term import NOTHING, Reference
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Parameter, Spec
 from opgen.suite.planning import usual_values as usual
-from opgen.suite.planning.strides import LEAST, VIEWS
 
 Data = dict[str, Any]
 """A plan, or a part of one, as YAML has it."""
 
 
-def default_plan(pages: Sequence[Spec], taken: Collection[Reference] = ()) -> Data:
-    """The plan of an operator with some pages; names that are ``taken`` are set elsewhere."""
-    axes = _Axes(pages, taken)
+def default_plan(
+    pages: Sequence[Spec], taken: Collection[Reference] = (), saved: Collection[str] = ()
+) -> Data:
+    """The plan of an operator with some pages; names that are ``taken`` are set elsewhere, and the
+    inputs that a forward ``saved``.
+    """
+    axes = _Axes(pages, taken, saved)
     strongest = [name for name in ("product", "dtype", "rank") if name in axes.data]
     groups = [{"axes": strongest, "strength": 3}] if len(strongest) == 3 else []
     return {
@@ -49,9 +52,12 @@ def default_plan(pages: Sequence[Spec], taken: Collection[Reference] = ()) -> Da
 class _Axes:
     """The axes that follow from pages, in the order of a plan, and what follows from others."""
 
-    def __init__(self, pages: Sequence[Spec], taken: Collection[Reference]) -> None:
+    def __init__(
+        self, pages: Sequence[Spec], taken: Collection[Reference], saved: Collection[str]
+    ) -> None:
         self.pages = pages
         self.taken = taken
+        self.saved = saved
         self.parameters = list(pages[0].parameters.values())
         self.tensors = [p for p in self.parameters if p.is_tensor]
         self.data: Data = {}
@@ -288,10 +294,11 @@ class _Axes:
     def views(self, tensor: Parameter) -> None:
         """How a tensor lies in its storage, as far as its ranks allow."""
         ranks = tensor.shapes or self.members((tensor.name, "rank")) or [8]
-        views = VIEWS[:3] if tensor.kind == "output" and max(ranks) > 1 else VIEWS
-        fit = [view for view in views if LEAST[VIEWS.index(view)] <= max(ranks)]
+        first = tensor.name == self.tensors[0].name
+        views = usual.views(tensor, max(ranks), first, tensor.name in self.saved)
         if not self.bound((tensor.name, "strided")):
-            self.add([f"{tensor.name}.view"], fit, "non-contiguous tensors are supported")
+            why = "non-contiguous tensors are supported"
+            self.add([f"{tensor.name}.view"], views["full"], why, views)
 
 
 class _Column:

@@ -109,7 +109,8 @@ def _extend(document: Document, pages: Sequence[Spec]) -> None:
     """
     own: dict[str, Any] = document.data
     axes, lets = (_mapping(own.get(key)) for key in ("axes", "let"))
-    default = default_plan(pages, _names_set(axes, lets)) if pages else {}
+    saved = [name for name, role in _mapping(own.get("roles")).items() if role == "saved"]
+    default = default_plan(pages, _names_set(axes, lets), saved) if pages else {}
     merged = {**default, **own}
     for key, values in (("axes", axes), ("let", lets), ("tiers", _mapping(own.get("tiers")))):
         if default and isinstance(own.get(key, {}), dict):

@@ -13,10 +13,24 @@ import numpy as np
 from opgen.calls import bigint
 from opgen.calls.columns import TensorColumn
 
-VIEWS = ("contiguous", "transposed", "sliced", "stepped")
+VIEWS = (
+    "contiguous",
+    "transposed",
+    "sliced",
+    "stepped",
+    "offset",
+    "expanded",
+    "expanded_last",
+    "expanded_scalar",
+)
 """contiguous; last two axes swapped in storage; a window inside larger last two axes, with an
-offset; every second element of the last axis."""
-LEAST = (0, 2, 2, 1)
+offset; every second element of the last axis; one piece, behind one more row of the first axis. Of
+stride 0: one element for the whole tensor, in as many axes; along the last axis alone; one element
+in one axis."""
+EXPANDED = VIEWS[5:]
+"""The views of which several elements share a place: an output cannot lie so."""
+SHARING = tuple(VIEWS.index(view) for view in EXPANDED)
+LEAST = (0, 2, 2, 1, 1, 1, 2, 2)
 """The rank that each view needs at least; a tensor of a lower one lies contiguous."""
 _HUGE = 2**60
 """An extent from which on the storage of a view may not fit int64."""
@@ -48,27 +62,33 @@ def lay_out(rank: np.ndarray, shape: np.ndarray, view: np.ndarray) -> StridedCol
         )
     last, before = np.maximum(rank - 1, 0), np.maximum(rank - 2, 0)
     row = np.arange(rows)
+    swapped, sliced, stepped, piece, whole, along, scalar = (
+        view == number for number in range(1, len(VIEWS))
+    )
     storage = shape.astype(object if bigint.extremes(shape)[1] > _HUGE else shape.dtype)
-    swapped = view == 1
     storage[row[swapped], last[swapped]] = shape[row[swapped], before[swapped]]
     storage[row[swapped], before[swapped]] = shape[row[swapped], last[swapped]]
-    sliced = view == 2
     storage[row[sliced], last[sliced]] += 3
     storage[row[sliced], before[sliced]] += 2
-    stepped = view == 3
     storage[row[stepped], last[stepped]] *= 2
-    strides = _row_major(storage)
-    inner = strides.copy()
+    storage[row[piece], 0] += 1
+    storage[row[along], last[along]] = 1
+    storage[whole | scalar] = 1
+    inner = _row_major(storage)
+    strides = inner.copy()
     strides[row[swapped], last[swapped]] = inner[row[swapped], before[swapped]]
     strides[row[swapped], before[swapped]] = inner[row[swapped], last[swapped]]
     strides[row[stepped], last[stepped]] = 2
-    offset = np.where(sliced, inner[row, before] + 1, 0)
+    strides[row[along], last[along]] = 0
+    strides[whole | scalar] = 0
+    offset = np.where(sliced, inner[row, before] + 1, np.where(piece, inner[:, 0], 0))
     inside = (np.arange(width) < rank[:, None]) & strided[:, None]
     strides, offset, storage = (
         bigint.narrowed(a)
         for a in (np.where(inside, strides, 0), offset, np.where(inside, storage, 1))
     )
-    return StridedColumns(strided, strides, offset, np.where(strided, rank, -1), storage)
+    storage_rank = np.where(scalar, 1, np.where(strided, rank, -1))
+    return StridedColumns(strided, strides, offset, storage_rank, storage)
 
 
 def view_of(column: TensorColumn) -> np.ndarray:
@@ -81,9 +101,9 @@ def view_of(column: TensorColumn) -> np.ndarray:
         width = min(laid.strides.shape[1], column.strides.shape[1])
         inside = np.arange(width) < column.rank[:, None]
         same = ((laid.strides[:, :width] == column.strides[:, :width]) | ~inside).all(axis=1)
-        result[
-            column.strided & laid.strided & same & (laid.offset == column.offset) & (result < 0)
-        ] = number
+        same &= column.strided & laid.strided & (laid.offset == column.offset)
+        exact = laid.storage_rank == column.storage_rank
+        result[same & (exact | (result < 0))] = number
     return result
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from opgen.calls.kinds import KINDS
 from opgen.spec.spec import Parameter, Spec
+from opgen.suite.planning.strides import EXPANDED, LEAST, VIEWS
 
 BATCH, CHANNELS, LAST = [2, 1, 3], [3, 1, 17], [6, 1, 17, 33]
 """Extents of the first letter of a shape, the second, and the last: few, one, and more than blocks
@@ -42,6 +43,10 @@ NUMBERS: dict[str, list[Any]] = {
 SMALL = {"smoke": ["grid", "integers", "nonfinite"]}
 """Recipes that find most faults, for tiers of few cases."""
 FEW = {**SMALL, "standard": ["grid", "integers", "normal", "one_hot", "nonfinite"]}
+FIRST_VIEWS = VIEWS[:4]
+"""The views that tiers of few cases try."""
+OTHER_VIEWS = (*FIRST_VIEWS, "offset", "expanded")
+"""Those that the standard tier tries of inputs behind the first: one of stride 0."""
 MOST_MASKS = 4
 """Longer masks are tried whole, and each output alone and left out."""
 
@@ -66,6 +71,24 @@ def numbers(parameter: Parameter) -> list[Any]:
     """Usual numbers of a kind of parameter, those that its type holds."""
     element = KINDS[parameter.kind].element
     return [value for value in NUMBERS.get(element.term, ()) if element.read(value) is not None]
+
+
+def views(tensor: Parameter, rank: int, first: bool, saved: bool) -> dict[str, list[str]]:
+    """Tier -> how a tensor of at most this rank may lie. Elements of an output share no place, nor
+    do those that a forward ``saved``, each of which follows from other data.
+    """
+    alone = tensor.kind == "output" or saved
+    last = "stepped" if tensor.kind == "output" and rank > 1 else ""
+    fit = [
+        view
+        for view, least in zip(VIEWS, LEAST, strict=True)
+        if least <= rank and view != last and not (alone and view in EXPANDED)
+    ]
+    return {
+        "smoke": [view for view in fit if view in FIRST_VIEWS],
+        "standard": [view for view in fit if first or view in OTHER_VIEWS],
+        "full": fit,
+    }
 
 
 def masks(length: int) -> list[list[bool]]:
