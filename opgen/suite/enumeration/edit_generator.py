@@ -23,7 +23,7 @@ from opgen.spec.language.term import NOTHING, Reference
 from opgen.spec.rules import Guard
 from opgen.suite.enumeration.reasons import constants
 from opgen.suite.planning.edits import Edit
-from opgen.suite.planning.strides import VIEWS
+from opgen.suite.planning.strides import SHARING, VIEWS
 
 Proposal: TypeAlias = tuple[np.ndarray, Sequence[Edit]]
 """Some rows, and edits of each of them."""
@@ -89,7 +89,8 @@ class EditGenerator:
         elif what == "null":
             yield every, [(reference, 1)]
         elif what == "strided":
-            yield from ((every, [((name, "view"), n)]) for n in range(len(VIEWS)))
+            apart = (n for n in range(len(VIEWS)) if n not in SHARING)
+            yield from ((every, [((name, "view"), n)]) for n in apart)
         elif kind == "string":
             yield from (
                 (every, [(reference, np.full(len(rows), w))]) for w in self._texts(reference)
