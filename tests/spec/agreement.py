@@ -45,7 +45,7 @@ def facts_of(spec: Spec) -> dict[str, Fact]:
     members = {name for name in spec.parameters if "[" in name}
     own = {name: p for name, p in spec.parameters.items() if name not in members}
     facts = {
-        name: Fact(f"{place} {parameter.kind}", "", frozenset())
+        f"parameter {name}": Fact(f"{place} {parameter.kind}", "", frozenset())
         for place, (name, parameter) in enumerate(own.items())
     }
     names = names_of(spec)

@@ -48,7 +48,7 @@ def compared(drafted: Draft, made: Spec, spec: Spec, everything: bool) -> Count:
 def facts_in(spec: Spec, rule: str) -> Iterator[tuple[str, str]]:
     """The facts of a rule; of a parameter, that it is of its kind."""
     if rule in spec.parameters:
-        return iter([(rule, "")])
+        return iter([(f"parameter {rule}", "")])
     return named(spec, spec.rule[rule], names_of(spec), {p: {} for p in spec.products})
 
 

@@ -8,11 +8,18 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 from typing import cast
 
-from opgen.spec.drafting import axes, ranks
+from opgen.spec.drafting import axes, breached_limits, ranks
 from opgen.spec.drafting.facts import ATTRIBUTES, Clause, Facts, reached, rule_ids, written_out
 from opgen.spec.drafting.said import Said
-from opgen.spec.drafting.statements import broadcast_result, broadcastable, padded, relations
-from opgen.spec.drafting.values import halves, items_above, length, limit
+from opgen.spec.drafting.statements import (
+    broadcast_result,
+    broadcastable,
+    masked,
+    padded,
+    promotes,
+    relations,
+)
+from opgen.spec.drafting.values import halves, items_above, length
 
 Family = Callable[[Facts, Said], list[str] | None]
 """From what a clause says to the rules that stand under it; None where that is not sure."""
@@ -42,25 +49,12 @@ def _null(facts: Facts, said: Said) -> list[str] | None:
 
 
 def _null_of(facts: Facts, said: Said) -> list[str] | None:
-    """All pointers that are not optional, or the tensors among them."""
-    tensors = said.claim.says == "null_tensors"
+    """All pointers that are not optional, or the tensors or inputs among them."""
+    kinds = {"null_tensors": ("tensor", "output"), "null_inputs": ("tensor",)}.get(said.claim.says)
     pointers = [p for p in facts.parameters.values() if p.is_pointer and "null" not in p.keys]
-    return [f"{p.name}.null" for p in pointers if p.is_tensor or not tensors]
-
-
-def _null_masked(facts: Facts, said: Said) -> list[str] | None:
-    """An output that may be null where its item of a mask is false."""
-    (mask, *more), (item,) = said.claim.of("names"), said.claim.of("number")
-    if more or facts.parameters[mask].kind != "bool_array":
-        return None
-    for name in said.subjects:
-        parameter = facts.parameters[name]
-        if parameter.kind != "output":
-            return None
-        parameter.keys.pop("null", None)  # "optional" said less
-        facts.set(name, "null", f"not {mask}[{item}]", said.line)
-        facts.set(name, "mask", f"{mask}[{item}]", said.line)
-    return [f"{name}.null" for name in said.subjects]
+    if said.claim.says == "null_inputs":
+        pointers = [p for p in pointers if not p.name.endswith("Optional")]
+    return [f"{p.name}.null" for p in pointers if kinds is None or p.kind in kinds]
 
 
 def _unlike(facts: Facts, said: Said) -> list[str] | None:
@@ -82,6 +76,7 @@ def _unlike(facts: Facts, said: Said) -> list[str] | None:
         rules += [
             name for name, rule in facts.sharing(attribute, subjects).items() if not rule.when
         ]
+        rules += facts.sharing("types", subjects) if attribute == "dtype" else []
     return rules
 
 
@@ -98,6 +93,19 @@ def _unsupported(facts: Facts, said: Said) -> list[str] | None:
         rules += [n for n, r in told if r.attribute == "shape" and facts.shape_lines & {*r.at}]
         rules += [f"{name}.shape" for name in names if written_out(facts, name)]
     return rules
+
+
+def _unsupported_inputs(facts: Facts, said: Said) -> list[str] | None:
+    return _unsupported(
+        facts, said.about(p.name for p in facts.parameters.values() if p.kind == "tensor")
+    )
+
+
+def _unpromoted(facts: Facts, said: Said) -> list[str] | None:
+    """No rule where all dtypes promote, unless the page says that they agree."""
+    names = (*said.subjects, *said.claim.of("names"))
+    agree = facts.sharing("dtype", names)
+    return [] if facts.tensors(names) and promotes(facts, names) and not agree else None
 
 
 def _unsupported_all(facts: Facts, said: Said) -> list[str] | None:
@@ -123,75 +131,30 @@ def _keys(facts: Facts, said: Said, names: Iterable[str], what: Iterable[str]) -
     return rules if rules or not without else None
 
 
-def _unsupported_value(facts: Facts, said: Said) -> list[str] | None:
-    limits = [*said.claim.numbers("number"), *said.claim.numbers("number2")]
-    rules = []
-    for name in said.subjects:
-        keys = facts.parameters[name].keys
-        if "range" in keys and limits in ([], keys["range"].value):
-            rules.append(f"{name}.range")
-        elif "enum" in keys and limits in ([], _ends(keys["enum"].value)):
-            rules.append(f"{name}.enum")
-        elif limits and not facts.parameters[name].is_tensor and not keys:
-            facts.set(name, "range", limits, said.line)
-            rules.append(f"{name}.range")
-        else:
-            return None
-    return rules
-
-
-def _ends(enum: object) -> list[int]:
-    return [min(enum), max(enum)] if isinstance(enum, dict) else []
-
-
-def _not_below_extent(facts: Facts, said: Said) -> list[str] | None:
-    """Items of an array that a statement holds below extents of a tensor."""
-    about = (*said.subjects, *said.claim.of("names"))
-    return [n for n, r in facts.rules.items() if r.about == about and " < " in r.require] or None
-
-
-def _least(facts: Facts, name: str, told: tuple[str, str, int, int], line: int) -> str:
-    """The rule of a least value or extent. Where a page demands more than it has a code for, these
-    are two facts: the clause is about the lower limit.
-    """
-    least, keys = told[2] + told[3], facts.parameters[name].keys
-    if facts.parameters[name].is_tensor:
-        return f"{name}.dims" if least == 0 and facts.set(name, "dims", [0, None], line) else ""
-    if facts.parameters[name].family == "array" and "min" in keys:
-        known = keys["min"]
-        if isinstance(known.value, int) and known.value > least:
-            del keys["min"]
-            facts.relate(f"lowest({name}) >= {known.value}", known.at[0], (name,), "least")
-    return limit(facts, name, told, line)
-
-
 def _unfit(facts: Facts, said: Said) -> list[str] | None:
     """What the table lists, and says that these tensors share."""
-    if not facts.tensors(said.subjects):
-        return None
     what = said.claim.of("what")
-    rules = _keys(facts, said, said.subjects, [one for one in what if one != "shape"])
-    if rules is None:
+    arrays = [name for name in said.subjects if facts.parameters[name].family == "array"]
+    tensors = [name for name in said.subjects if name not in arrays]
+    lengths = (
+        breached_limits.lengths(facts, said.about(arrays))
+        if what == ("shape",) or not arrays
+        else None
+    )
+    rules = _keys(facts, said, tensors, [one for one in what if one != "shape"])
+    if rules is None or lengths is None or not facts.tensors(tensors):
         return None
-    told = (facts.sharing(attribute, said.subjects) for attribute in what)
+    rules += lengths
+    if "shape" in what:
+        rules += [f"{name}.rank" for name in tensors if ranks.several(facts, name)]
+    shared_types = ("types",) if "dtype" in what else ()
+    told = (facts.sharing(attribute, said.subjects) for attribute in (*what, *shared_types))
     rules += [rule for shared in told for rule in shared]
     for name, (about, attribute) in rule_ids(facts).items() if "shape" in what else ():
         letters = attribute == "rank" and "shape" in facts.parameters[about[0]].keys
         if {*about} <= {*said.subjects} and (attribute in ("shape", "axes") or letters):
             rules.append(name)
     return rules or None
-
-
-def _limits(key: str, sign: str, beyond: int) -> Family:
-    """A limit of scalars or of all items of arrays."""
-
-    def limits(facts: Facts, said: Said) -> list[str] | None:
-        told = (key, sign, said.claim.numbers("number")[0], beyond)
-        of = _least if key == "min" else limit
-        rules = [of(facts, name, told, said.line) for name in said.subjects]
-        return rules if all(rules) else None
-
-    return limits
 
 
 def _empty_axes(first: bool) -> Family:
@@ -223,29 +186,35 @@ FAMILIES: Mapping[str, Family] = {
     "null": _null,
     "null_all": _null_of,
     "null_tensors": _null_of,
-    "null_masked": _null_masked,
+    "null_inputs": _null_of,
+    "null_masked": masked,
     "empty_behind_first": _empty_axes(first=True),
     "empty_last": _empty_axes(first=False),
     "empty_behind_batch": _empty_axes(first=False),
     "unlike": _unlike,
     "unsupported": _unsupported,
     "unsupported_all": _unsupported_all,
-    "unsupported_value": _unsupported_value,
-    "not_below_extent": _not_below_extent,
+    "unsupported_inputs": _unsupported_inputs,
+    "unpromoted": _unpromoted,
+    "unsupported_value": breached_limits.unsupported_value,
+    "not_below_extent": breached_limits.not_below_extent,
     "length": lambda facts, said: (
         [f"{name}.length" for name in said.subjects] if length(facts, said) else None
     ),
-    "item_below": _limits("min", ">=", 0),
-    "item_not_above": _limits("min", ">", 1),
-    "value_above": _limits("max", "<=", 0),
-    "value_below": _limits("min", ">=", 0),
-    "value_not_above": _limits("min", ">", 1),
+    "item_below": breached_limits.limits("min", ">=", 0),
+    "item_not_above": breached_limits.limits("min", ">", 1),
+    "value_above": breached_limits.limits("max", "<=", 0),
+    "value_below": breached_limits.limits("min", ">=", 0),
+    "value_not_above": breached_limits.limits("min", ">", 1),
     "half": lambda facts, said: halves(facts, said) or None,
     "items_not_above": lambda facts, said: items_above(facts, said) or None,
     "unfit": _unfit,
     "rank_all": ranks.rank_all,
     "product": lambda facts, said: ["product"],
+    "lengths": breached_limits.lengths,
+    "limited": breached_limits.limited,
     "rank": ranks.rank,
+    "rank_below": ranks.rank_below,
     "rank_above": ranks.rank_above,
     "rank_outside": ranks.rank_outside,
     "broadcast_result": lambda facts, said: broadcast_result(facts, said) or None,

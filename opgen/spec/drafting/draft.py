@@ -11,11 +11,13 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.model import FileError, Problem
 from opgen.spec.drafting import cells
 from opgen.spec.drafting.breaches import breach
+from opgen.spec.drafting.dtype_pairs import combinations, combine, rows
 from opgen.spec.drafting.facts import Clause, DraftedParameter, Facts, Key
 from opgen.spec.drafting.joined import contradictions, copied_places, copy, letters_in_doubt
 from opgen.spec.drafting.patterns import Claim, Reader, grammar, normal
 from opgen.spec.drafting.pending import ATTRIBUTES_IN_WORDS, TELLING, Left, pending
 from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.spelling import spelled
 from opgen.spec.drafting.statements import state
 from opgen.spec.pages.page import Column, Declared, PageParameter, PageText, Sentence
 from opgen.spec.pages.reading import product_of
@@ -49,6 +51,7 @@ class Draft:
 def draft(page: PageText, file: str) -> Draft:
     """The draft of a page; FileError for parameters of a kind that specs do not have."""
     facts = Facts(_parameters(page, file))
+    page = spelled(page, (p.name for p in facts.parameters.values() if p.kind == "output"))
     listed = {s.product: s.line for s in page.products if s.supported}
     products = {key: line for key, line in listed.items() if key in vocabulary().products}
     for product in listed.keys() - products:
@@ -58,6 +61,7 @@ def draft(page: PageText, file: str) -> Draft:
     drafter = _Drafter(page, facts, tuple(products))
     drafter.cells()
     drafter.sentences()
+    combinations(facts, tuple(products))
     contradictions(facts)
     drafter.codes()
     copied_places(facts)
@@ -166,8 +170,14 @@ class _Drafter:
             ("constraint", self.page.constraints),
             ("function", self.page.function),
         ):
+            combined = {row.line: (row, told) for row, told in rows(self.facts, sentences)}
+            for row, told in combined.values():
+                if told:
+                    held, _ = self._products("", row.products)
+                    combine(self.facts, held or (), told, row.line)
             for sentence in sentences:
-                self._sentence(sentence, where, "")
+                if sentence.line not in combined:
+                    self._sentence(sentence, where, "")
 
     def _sentence(self, sentence: Sentence, where: str, own: str, about: str = "") -> None:
         for text in sorted(parts(sentence.text), key=lambda part: "轴" in part):
@@ -192,6 +202,8 @@ class _Drafter:
         """What a sentence says, and what is left of it; ``about``: what the sentences of its column
         speak of.
         """
+        if own:
+            text = re.sub(f"^当?(?:指针)?(?:{own})?(?:非空|不为空|不为空指针)时,", "", text)
         if about and not re.match("shape(?!的?维)", text):
             text = about + re.sub("^(数据类型|数据格式|shape维度|维度|维数)", "", text)
         return self.reader.parts(text, "statements", own)

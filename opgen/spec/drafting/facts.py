@@ -26,6 +26,15 @@ class Clause(NamedTuple):
     line: int
 
 
+class Combined(NamedTuple):
+    """Dtypes that two tensors may have together, for some products, all where it names none."""
+
+    products: tuple[str, ...]
+    one: str
+    other: str
+    line: int
+
+
 ATTRIBUTES = ("dtype", "format", "rank", "shape")
 """What two tensors may have to share."""
 
@@ -79,7 +88,8 @@ class Facts:
     """What was read so far. ``places``: rule id -> where the page puts it; ``undecided``: line ->
     what there is to decide, in our words -> the parameters in it; ``disputed``: rules, and
     parameters for their kind, that the page contradicts elsewhere;
-    ``shape_lines``: those of sentences in the column of shapes.
+    ``shape_lines``: those of sentences in the column of shapes; ``combined``: two tensors -> the
+    dtypes that they may have together.
     """
 
     parameters: dict[str, DraftedParameter]
@@ -88,6 +98,7 @@ class Facts:
     undecided: dict[int, dict[str, set[str]]] = field(default_factory=dict)
     disputed: set[str] = field(default_factory=set)
     shape_lines: set[int] = field(default_factory=set)
+    combined: dict[tuple[str, str], list[Combined]] = field(default_factory=dict)
 
     def todo(self, line: int, what: str, names: Iterable[str] = ()) -> None:
         """Leave a line to a person; ``names``: the parameters that stand in it."""

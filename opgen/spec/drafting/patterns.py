@@ -25,10 +25,10 @@ AND = "(?:、|和|与|以及|及|,|/|或者|或|跟)"
 """What stands between the members of a list."""
 AXIS = "[NCDHWL](?:轴|维度?)?"
 """What pages call an axis."""
-PUNCTUATION = str.maketrans("，：（）；［］【】", ",:();[][]")
+PUNCTUATION = str.maketrans("，：（）；［］【】＞＜", ",:();[][]><")
 
 
-DEPENDS = re.compile("当|若|如果|时|场景|否则|除|仅|只|但|或|外|其中|可|不同|例如")
+DEPENDS = re.compile("当|对于|若|如果|时|场景|否则|除|仅|只|但|或|外|其中|可|不同|例如")
 """Words by which one part of a sentence may limit another."""
 
 
@@ -213,12 +213,13 @@ class Reader:
             "slots": r"\d+(?:\([^()]*\))",
             "shapes": r"[(\[][A-Za-z0-9_,]*[)\]]",
             "enum": r"\d+(?:\(\w+\)|:\w+(?:\([^()]*\))?)",
+            "words": "(?!true|false)[a-z_]+",
         }
 
     def _list(self, name: str, member: str) -> str:
         between = {
             "numbers": f"维?{AND}",
-            "enum": r"[|、]",
+            "enum": r"[|、,]",
             "ranks": f"维?{AND}",
             "factors": r"\*",
         }.get(name, AND)
@@ -237,6 +238,7 @@ def _filled(pattern: str, lists: Mapping[str, str]) -> str:
     single = {
         "number": rf"(?P<number>-?\d+|{alternatives(grammar().numbers)})",
         "number2": rf"(?P<number2>-?\d+|{alternatives(grammar().numbers)})",
+        "word": "(?P<word>[A-Z][A-Z0-9_]+)",
         "which": "(?P<which>最后[两二三]个|第[一二三四五]个)",
         "product": f"(?P<product>{alternatives(_product_names())})",
         "axes": f"(?P<axes>{AXIS}(?:{AND}?{AXIS})*)",

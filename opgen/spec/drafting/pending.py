@@ -22,6 +22,7 @@ TELLING = {
     "length": "长度|size|大小|维|shape",
     "broadcast": "broadcast|Broadcast|广播|shape",
     "numel": "元素|个数|数量",
+    "types": "类型",
     "product": "处理器|产品|平台|芯片",
     "": "范围|大于|小于|值|超过|满足",
 }

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
+from opgen.spec.drafting.cells import MOST_RANK
 from opgen.spec.drafting.facts import Facts, Key
 from opgen.spec.drafting.said import Said
+
+
+def several(facts: Facts, name: str) -> bool:
+    """Whether a page lists the ranks of a tensor, and not all up to the most that there are."""
+    key = facts.parameters[name].keys.get("rank")
+    return key is not None and cast(list[int], key.value)[-1] < MOST_RANK
 
 
 def rank(facts: Facts, said: Said) -> list[str] | None:
@@ -36,9 +43,24 @@ def rank_above(facts: Facts, said: Said) -> list[str] | None:
             rules.append(f"{name}.rank")
         else:
             lines = keys[name].pop("rank").at
-            facts.relate(f"{name}.rank >= {ranks[0]}", lines[0], (name,), "rank_least")
+            end = facts.relate(f"{name}.rank >= {ranks[0]}", lines[0], (name,), "rank_least")
+            if f"{name}.rank" in facts.places:
+                facts.places[end] = facts.places.pop(f"{name}.rank")
             rules.append(facts.relate(f"{name}.rank <= {most}", lines[0], (name,), "rank_most"))
     return rules
+
+
+def rank_below(facts: Facts, said: Said) -> list[str] | None:
+    """The fewest axes, with which their lists begin."""
+    (least,) = said.claim.numbers("number")
+    ends = {
+        r.about[0]: n for n, r in facts.rules.items() if r.require.endswith(f".rank >= {least}")
+    }
+    for name in {*said.subjects} - ends.keys():
+        key = facts.parameters[name].keys.get("rank")
+        if key is None or cast(list[int], key.value)[0] != least:
+            return None
+    return [ends.get(name, f"{name}.rank") for name in said.subjects]
 
 
 def rank_outside(facts: Facts, said: Said) -> list[str] | None:

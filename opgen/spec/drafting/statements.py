@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations, product
 
 from opgen.spec.drafting import axes, cells, dtype_lists, values
-from opgen.spec.drafting.facts import Facts
+from opgen.spec.drafting.dtype_pairs import paired
+from opgen.spec.drafting.facts import Facts, per_product
 from opgen.spec.drafting.said import Said
+
+FLOATS = {"FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE"}
+"""Dtypes of which any two promote to one that every library computes."""
 
 
 def state(facts: Facts, said: Said) -> bool:
@@ -71,6 +75,40 @@ def _optional(facts: Facts, said: Said) -> bool:
     return all(facts.set(name, "null", True, said.line) for name in said.subjects)
 
 
+def promotes(facts: Facts, names: Iterable[str]) -> bool:
+    """Whether any two dtypes of these tensors have one to which both convert: real numbers do."""
+    told = [facts.parameters[name].keys.get("dtype") for name in names]
+    return all(
+        key and {d for s in per_product(key.value).values() for d in s} <= FLOATS for key in told
+    )
+
+
+def _promoted(facts: Facts, said: Said) -> bool:
+    return promotes(facts, (*said.subjects, *said.claim.of("names")))
+
+
+def masked(facts: Facts, said: Said) -> list[str] | None:
+    """The rules that outputs may be null where their item of a mask is false; None where one is no
+    output, or the mask none.
+    """
+    (mask, *more), (item,) = said.claim.of("names"), said.claim.of("number")
+    written = all(facts.parameters[name].kind == "output" for name in said.subjects)
+    if more or facts.parameters[mask].kind != "bool_array" or not written:
+        return None
+    for name in said.subjects:
+        facts.parameters[name].keys.pop("null", None)  # "optional" said less
+        facts.set(name, "null", f"not {mask}[{item}]", said.line)
+        facts.set(name, "mask", f"{mask}[{item}]", said.line)
+    return [f"{name}.null" for name in said.subjects]
+
+
+def _dims(facts: Facts, said: Said) -> bool:
+    """The largest extent of these tensors, or of all: a power of two."""
+    (power,) = said.claim.numbers("number")
+    names = said.subjects or [parameter.name for parameter in facts.of_family("tensor")]
+    return all(facts.set(name, "dims", [0, 1 << power], said.line) for name in names)
+
+
 def broadcastable(facts: Facts, line: int, names: Iterable[str]) -> list[str]:
     """The rules that each two of these inputs have shapes that broadcast; none where one is written
     or no tensor.
@@ -122,12 +160,14 @@ def relations(facts: Facts, said: Said) -> list[str]:
     others = {n for n in inputs if n not in said.subjects}
     arrays = [n for n, p in facts.parameters.items() if p.kind == "int_array"]
     shown = {"other": others, "array": arrays, "first": inputs[:1]}
+    written = {key: "".join(said.claim.of(key)) for key in ("number", "number2")}
+    written["factors"] = " * ".join(factors)
     alone = {key: axes.Lettered(facts, *of) if len(of) == 1 else "?" for key, of in shown.items()}
     for subject, name in product(said.subjects, said.claim.of("names") or ("",)):
         pair = {"subject": axes.Lettered(facts, subject), "name": axes.Lettered(facts, name)}
         about = tuple(dict.fromkeys((subject, *filter(None, (name,)), *factors)))
         for template in said.claim.of("rules"):
-            told.append((template.format(**pair, **alone, factors=" * ".join(factors)), about))
+            told.append((template.format(**pair, **alone, **written), about))
     numbers = all(facts.parameters[name].family == "scalar" for name in factors)
     return [
         rule
@@ -149,7 +189,7 @@ def _related(facts: Facts, said: Said, text: str, about: tuple[str, ...]) -> lis
     known = [name for name, rule in facts.rules.items() if rule.require == require]
     if known and not when and not said.own:
         return known
-    attributes = {"shape": "axes", "numel": "numel"}
+    attributes = {"shape": "axes", "numel": "numel", ".dtype": "types"}
     attribute = next((a for word, a in attributes.items() if word in require), "relation")
     return [facts.relate(require, said.line, about, attribute, when or said.when)]
 
@@ -157,6 +197,13 @@ def _related(facts: Facts, said: Said, text: str, about: tuple[str, ...]) -> lis
 FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "same": _same,
     "alike": _alike,
+    "promoted": _promoted,
+    "paired": paired,
+    "masked": lambda facts, said: bool(masked(facts, said)),
+    "only": values.only,
+    "dims": _dims,
+    "words": values.words,
+    "word": values.word,
     "dtypes": dtype_lists.dtypes,
     "dtypes_of": dtype_lists.dtypes_of,
     "no_dtypes": dtype_lists.no_dtypes,
@@ -188,5 +235,5 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "same_axes": lambda facts, said: bool(axes.same_axes(facts, said)),
 }
 """Family of statements -> what it makes of one."""
-OF_PRODUCTS = {"rules", "same", "alike", "dtypes", "no_dtypes", "no_formats"}
+OF_PRODUCTS = {"rules", "same", "alike", "paired", "dtypes", "no_dtypes", "no_formats"}
 """Families of facts that may hold for some products alone."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from opgen.calls.kinds import KINDS, NUMERIC
-from opgen.spec.drafting.facts import Facts
+from opgen.spec.drafting.facts import Facts, Key
 from opgen.spec.drafting.said import Said
 
 NUMERALS = {"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5}
@@ -61,9 +61,11 @@ def bound(key: str, sign: str, beyond: int) -> Callable[[Facts, Said], bool]:
 
     def bound(facts: Facts, said: Said) -> bool:
         number = said.claim.numbers("number")[0] if said.claim.of("number") else 0
+        told = key, sign, number, beyond
         return bool(said.subjects) and all(
-            not facts.parameters[name].is_tensor
-            and limit(facts, name, (key, sign, number, beyond), said.line)
+            facts.relate(f"values({name}) {sign} {number}", said.line, (name,), f"values_{key}")
+            if facts.parameters[name].is_tensor
+            else limit(facts, name, told, said.line)
             for name in said.subjects
         )
 
@@ -95,6 +97,37 @@ def limits(facts: Facts, said: Said) -> bool:
         and facts.set(name, "range", ends, said.line)
         for name in said.subjects
     )
+
+
+def only(facts: Facts, said: Said) -> bool:
+    """The only value of a number, or of the items of an array."""
+    (number,) = said.claim.of("number")
+    both = {"number": (number,), "number2": (number,)}
+    return limits(facts, said._replace(claim=said.claim._replace(lists=both)))
+
+
+def words(facts: Facts, said: Said) -> bool:
+    """The words that a string may be."""
+    kinds = {facts.parameters[name].kind for name in said.subjects}
+    told = list(said.claim.of("words"))
+    return kinds == {"string"} and all(
+        facts.set(name, "enum", told, said.line) for name in said.subjects
+    )
+
+
+def word(facts: Facts, said: Said) -> bool:
+    """One number and its word, below the sentence that announces them: of the only parameter that
+    the vendor declares as a small number.
+    """
+    names = said.subjects or [n for n, p in facts.parameters.items() if p.kind == "int8"]
+    if len(names) != 1 or facts.parameters[names[0]].kind != "int8":
+        return False
+    key = facts.parameters[names[0]].keys.setdefault("enum", Key({}, []))
+    (number,) = said.claim.numbers("number")
+    known = key.value if isinstance(key.value, dict) else {number: ""}
+    (told,) = said.claim.of("word")
+    key.at += [said.line] if said.line not in key.at else []
+    return bool(known.setdefault(number, told) == told)
 
 
 def enum(facts: Facts, said: Said) -> bool:
