@@ -89,6 +89,22 @@ class Vocabulary:
         )
 
 
+FEW_BITS = re.compile(r"(?:HI)?FLOAT[48](?:_E\d+M\d+(?:FN)?)?")
+"""How the vendor names floating-point dtypes of 4 or 8 bits."""
+
+
+def dtype_hint(word: object, known: Iterable[object]) -> str:
+    """What is said of a dtype that is none of those known: one of 4 or 8 bits is no slip of the
+    pen.
+
+    >>> dtype_hint("FLOAT8_E8M0", ["FLOAT8_E5M2"]), dtype_hint("FLOAT32", ["FLOAT"])
+    ('; opgen has no such FP8 or FP4 dtype', " (did you mean 'FLOAT'?)")
+    """
+    if FEW_BITS.fullmatch(str(word)):
+        return "; opgen has no such FP8 or FP4 dtype"
+    return yamlfile.did_you_mean(word, known)
+
+
 def known_products(names: Iterable[str]) -> tuple[str, ...]:
     """Products that are asked for, once each; raises FileError with a suggestion for what is
     none.

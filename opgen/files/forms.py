@@ -147,17 +147,23 @@ def constant(value: str | None) -> Form[None]:
     return Form(str(value), lambda: {"const": value}, lambda v: v == value, lambda *_: None)
 
 
-def word(what: str, known: Callable[[], Iterable[str | int]], keep: bool = False) -> Form[Any]:
+def word(
+    what: str,
+    known: Callable[[], Iterable[str | int]],
+    keep: bool = False,
+    hint: Callable[[object, Iterable[str | int]], str] = did_you_mean,
+) -> Form[Any]:
     """One of the words that ``known`` gives, which messages call ``what``. ``keep``: another one is
-    a problem, and read all the same, for the sake of what hangs on it.
+    a problem, and read all the same, for the sake of what hangs on it. ``hint``: what is said of
+    another one.
     """
 
     def inside(document: Document, where: Location, value: object) -> object:
         words = list(known())
         if value in words and not isinstance(value, bool):
             return value
-        hint, listed = did_you_mean(value, words), ", ".join(map(str, words))
-        document.problem(where, f"no such {what} {value!r}{hint}; known: {listed}")
+        listed = ", ".join(map(str, words))
+        document.problem(where, f"no such {what} {value!r}{hint(value, words)}; known: {listed}")
         return value if keep else None
 
     return Form(what, lambda: {"enum": list(known())}, lambda v: True, inside)

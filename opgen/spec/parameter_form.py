@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TypeAlias
 
 from opgen.calls.kinds import KINDS, NUMERIC, ParameterKind
-from opgen.calls.vocabulary import vocabulary
+from opgen.calls.vocabulary import dtype_hint, vocabulary
 from opgen.files.forms import (
     Form,
     Schema,
@@ -46,7 +46,9 @@ SLOTS = listed(one_or_more(NAME, "a slot name, or a list of several"), "a list o
 
 
 def _words(what: str) -> Form[Words]:
-    return listed(word(what, lambda: vocabulary().names[what]), f"a list of {what}s", 1)
+    hint = dtype_hint if what == "dtype" else did_you_mean
+    known = word(what, lambda: vocabulary().names[what], hint=hint)
+    return listed(known, f"a list of {what}s", 1)
 
 
 _PRODUCTS = word("product", lambda: ("any", *vocabulary().products))

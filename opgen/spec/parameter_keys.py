@@ -87,7 +87,8 @@ def _null(x: str, of: ParameterForm) -> Iterator[Pair]:
 
 def _dtype(x: str, of: ParameterForm) -> Iterator[Pair]:
     if not isinstance(of.dtype, dict):
-        yield None, f"{x}.dtype in {_words(of.dtype or ())}"
+        # where no name of the list is known, that is told, and the rule has its place all the same
+        yield None, f"{x}.dtype in {_words(of.dtype)}" if of.dtype else f"{x}.dtype == {x}.dtype"
         return
     for when, dtypes in _by_product(of.dtype):
         yield when, f"{x}.dtype in {_words(dtypes)}"

@@ -695,6 +695,17 @@ def test_a_kind_that_specs_lack_is_refused_by_name(tmp_path):
         draft(read_page(path), "page.md")
 
 
+def test_a_dtype_of_few_bits_that_opgen_lacks_is_drafted_and_is_why_the_check_refuses(tmp_path):
+    text = page_text({"dx": "结果|-|FLOAT8_E8M0|ND|2-4|√"})
+    path = tmp_path / "aclnnTentBackward.md"
+    path.write_text(text, encoding="utf-8")
+    drafted = spec_text(draft(read_page(path), path.name), path.name, path.read_bytes())
+    with pytest.raises(FileError) as refused:
+        specfile.loads(drafted.split("\ntodo:")[0], file="tent.yaml")
+    told = [str(problem) for problem in refused.value.problems]
+    assert told and all("no such dtype 'FLOAT8_E8M0'; opgen has no such FP8" in one for one in told)
+
+
 # the file -----------------------------------------------------------------------------------------
 def test_a_draft_is_a_spec_but_for_what_is_left(tmp_path):
     path = tmp_path / "aclnnTentBackward.md"

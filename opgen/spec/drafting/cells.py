@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from opgen.calls.vocabulary import vocabulary
+from opgen.calls.vocabulary import FEW_BITS, vocabulary
 from opgen.spec.drafting.patterns import DTYPE_NAMES, normal
 
 BLANK = ("", "-")
@@ -14,12 +15,14 @@ MOST_RANK = 8
 
 
 def dtypes(cell: str) -> list[str] | None:
-    """The dtypes of a cell; None where it is no list of them.
+    """The dtypes of a cell; None where it is no list of them. One of few bits that opgen does not
+    have is one too: the check of the spec refuses it.
 
-    >>> dtypes("FLOAT32、FLOAT16。"), dtypes("与self一致")
-    (['FLOAT', 'FLOAT16'], None)
+    >>> dtypes("FLOAT32、FLOAT8_E8M0。"), dtypes("与self一致")
+    (['FLOAT', 'FLOAT8_E8M0'], None)
     """
-    return _known([DTYPE_NAMES.get(word, word) for word in _words(cell)], "dtype")
+    words = [DTYPE_NAMES.get(word, word) for word in _words(cell)]
+    return _known(words, "dtype", [word for word in words if FEW_BITS.fullmatch(word)])
 
 
 def formats(cell: str) -> list[str] | None:
@@ -31,8 +34,8 @@ def _words(cell: str) -> list[str]:
     return re.split("[、,]", normal(cell))
 
 
-def _known(words: list[str], kind: str) -> list[str] | None:
-    known = vocabulary().index[kind]
+def _known(words: list[str], kind: str, more: Sequence[str] = ()) -> list[str] | None:
+    known = {*vocabulary().index[kind], *more}
     return list(dict.fromkeys(words)) if all(word in known for word in words) else None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from opgen.calls import bigint
 from opgen.calls.kinds import REAL
 from opgen.calls.reals import rounded
-from opgen.calls.vocabulary import vocabulary
+from opgen.calls.vocabulary import dtype_hint, vocabulary
 from opgen.files.yamlfile import did_you_mean
 from opgen.spec.language import functions
 from opgen.spec.language.functions import Value
@@ -43,7 +43,8 @@ def constant(node: ast.expr, value: object, like: str) -> Term:
         return held(value, "word", functions.constant(0))
     index = vocabulary().index[like]
     if value not in index:
-        raise TermError(f"no such {like} '{value}'{did_you_mean(value, index)}")
+        hint = dtype_hint if like == "dtype" else did_you_mean
+        raise TermError(f"no such {like} '{value}'{hint(value, index)}")
     return held(value, like, Value(np.asarray(index[value])))
 
 
