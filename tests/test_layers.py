@@ -87,7 +87,6 @@ ONLY_IN = {
     "yaml": {"files"},
     "distributed": {"generation.cluster"},
     "jinja2": {"report"},
-    "matplotlib": {"report"},
 }
 
 LIGHT = {"opgen.files.resources", "opgen.report.terminal"}

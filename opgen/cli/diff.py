@@ -165,6 +165,6 @@ def _html(report: DiffReport, strict: bool) -> str:
         from opgen.report import html
     except ModuleNotFoundError as error:
         raise Stop(
-            f"--html: needs {error.name}, which is not installed: pip install jinja2 matplotlib"
+            f"--html: needs {error.name}, which is not installed: pip install jinja2"
         ) from None
     return html.text(report, strict)

@@ -228,6 +228,7 @@ def _origin(given: Comparison) -> dict[str, object]:
         "bundle": str(given.bundle.path),
         "bundle_digest": given.bundle.digest,
         "editions": given.bundle.header.get("editions", {}),
+        **{key: given.bundle.header.get(key) for key in ("plan", "seed", "opgen_version")},
         "results": str(file.path),
         "results_digest": file.digest,
         "device": {key: value for key, value in file.header.items() if key not in hidden},

@@ -7,15 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, TypeAlias
 
-_STYLE = """
-body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:76em;padding:0 1em;color:#1a2233;background:#fff}
-h1{font-size:1.5em}h2{margin-top:2em;border-bottom:1px solid #cbd3e1}table{border-collapse:collapse;margin:1em 0}
-th,td{text-align:left;padding:.2em .7em;border-bottom:1px solid #e6eaf1;vertical-align:top}th{color:#56607a;font-weight:600}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.n{padding-left:1.4em}.no{color:#a4002a}.yes{color:#00683c}.off{color:#6b7489}
-summary{cursor:pointer;color:#1d4ed8}code{font-size:.92em}
-@media (prefers-color-scheme:dark){body{background:#12161f;color:#dfe5f0}th,td,h2{border-color:#2b3446}th{color:#9aa7c0}
-.no{color:#ff8095}.yes{color:#6fd6a0}.off{color:#8c97ad}summary{color:#8db4ff}}
-"""
+from opgen.report.writing import part
 
 CoverageData: TypeAlias = dict[str, Any]
 """A part of what :func:`opgen.quality.coverage.coverage` returns."""
@@ -27,10 +19,12 @@ def html(report: CoverageData, title: str) -> str:
     """The whole page."""
     head = f"<h1>{escape(title)}</h1><p>{escape(summary(report))}</p>"
     body = _overview(report["pages"]) + "".join(_page(page) for page in report["pages"])
-    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    meta = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    )
     start = (
         "<!doctype html><html"
-        f' lang="en"><head>{meta}<title>{escape(title)}</title><style>{_STYLE}</style></head>'
+        f' lang="en"><head>{meta}<title>{escape(title)}</title><style>\n{part("style.css")}</style></head>'
     )
     return f"{start}<body>{head}{body}</body></html>\n"
 
@@ -156,7 +150,8 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
         + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
 
 
 def _number(value: object) -> str:

@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from math import isinf
+from datetime import UTC, datetime
 from shlex import quote
+from typing import Any
+from zlib import compress
 
 import jinja2
 
 from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
-from opgen.comparison.diff_report import DiffReport, largest_ratio
-from opgen.comparison.explain import call_line, compared
+from opgen.comparison.diff_report import DiffReport
+from opgen.comparison.explain import compared
 from opgen.comparison.standards import CRITERIA
 from opgen.comparison.statuses import BAD, KNOWN, LENIENT, UNUSUAL, VERDICTS
 from opgen.model import Verdict
-from opgen.report import maps
+from opgen.report import data, maps
 from opgen.report.text import varied
+from opgen.report.words import words
+from opgen.report.writing import part
 
-MAPS = 24
-"""Failing cases that get a picture."""
+MAPPED = 10_000_000
+"""Elements of failing outputs that are read for maps, of the cases that stand first."""
 ACCEPTED = {LENIENT: "Lenient", KNOWN: "Known deviations", UNUSUAL: "Unusual"}
 
 
 def text(report: DiffReport, strict: bool = False) -> str:
-    """The whole page. Pictures of failing cases are drawn where the bundle and the results are
-    still where the report says.
+    """The whole page. Behind a failing case stand its call and its maps where the bundle and the
+    results are still where the report says.
+
+    The table is made by the browser, from the JSON of the report, which is packed beside the calls
+    and the maps.
     """
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("opgen.report", "."),
@@ -36,18 +45,14 @@ def text(report: DiffReport, strict: bool = False) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    bad = varied(report.bad(strict))
-    pictures: dict[str, dict[str, object]] = {}
-    with suppress(BundleError, OSError):  # where the files have gone, the numbers are in the report
-        pictures = dict(_pictures(report, bad))
-    verdicts, groups = [name for name in VERDICTS if name in report.totals], report.groups
+    bad, groups, meanings = varied(report.bad(strict)), report.groups, words()
     return environment.get_template("page.html.j2").render(
         report=report,
-        bad=bad,
-        verdicts=verdicts,
-        pictures=pictures,
+        bad=len(bad),
+        green=report.green(strict),
+        unproved=report.unproved,
+        facts=list(_facts(report)),
         criteria=CRITERIA,
-        notes=report.notes,
         shared=[*(group for group in groups if group.verdict in BAD), *report.shared],
         accepted=[
             (title, [group for group in groups if group.verdict == name])
@@ -57,18 +62,49 @@ def text(report: DiffReport, strict: bool = False) -> str:
             (op.removeprefix("aclnn"), dtype, counts)
             for (op, dtype), counts in report.by("op", "dtype").items()
         ],
-        distribution=maps.distribution(report.distribution) if report.distribution else "",
-        repro=_repro(report),
-        quote=quote,
-        rows=_script(list(_rows(report))),
-        failed=len(report.bad(strict)),
-        green=report.green(strict),
-        unproved=report.unproved,
+        distribution=maps.distribution(report.distribution),
+        legend=[meanings[name] for name in (*VERDICTS, "waiver", "error / bound")],
+        style=part("style.css") + part("page.css"),
+        script=part("page.js"),
+        data=b64encode(compress(json.dumps(_packed(report, bad)).encode(), 9)).decode(),
     )
 
 
-def _pictures(report: DiffReport, bad: list[Verdict]) -> Iterator[tuple[str, dict[str, object]]]:
-    """Case -> its call, and an error map per wrong output."""
+def _facts(report: DiffReport) -> Iterator[tuple[str, object]]:
+    """What the report is about, for its head."""
+    origin = report.origin
+    for name in ("bundle", "results"):
+        digest = str(origin.get(f"{name}_digest") or "")[:12]
+        yield name, f"{origin.get(name, '')} {digest and f'({digest})'}"
+    device = origin.get("device", {})
+    told = (f"{key} {value}" for key, value in device.items() if not isinstance(value, Mapping))
+    yield "device", "; ".join(told) or "not said"
+    editions = ", ".join(sorted(set(origin.get("editions", {}).values())))
+    suite = {name: origin.get(name) for name in ("plan", "seed", "opgen_version")}
+    for name, value in (suite | {"editions": editions}).items():
+        if value not in (None, ""):
+            yield name.replace("_", " "), value
+    yield "status codes by", origin.get("truth", "both")
+    yield "judged", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _packed(report: DiffReport, bad: list[Verdict]) -> dict[str, object]:
+    """What the script of the page reads: the report, and what stands behind its failing cases."""
+    packed: dict[str, Any] = {"calls": {}, "maps": {}}
+    with suppress(BundleError, OSError):  # where the files have gone, the numbers are in the report
+        _add_cases(packed, report, bad)
+    quoted = {verdict.case: quote(verdict.case) for verdict in report}
+    return packed | {
+        "report": data.text(report),
+        "bad": [verdict.case for verdict in bad],
+        "levels": maps.LEVELS,
+        "command": _command(report),
+        "quoted": {case: words for case, words in quoted.items() if case != words},
+    }
+
+
+def _add_cases(packed: dict[str, Any], report: DiffReport, bad: list[Verdict]) -> None:
+    """Add the calls of failing cases, and an error map per wrong output."""
     with (
         Bundle(report.origin["bundle"]) as bundle,
         ResultsFile(report.origin["results"]) as results,
@@ -76,25 +112,26 @@ def _pictures(report: DiffReport, bad: list[Verdict]) -> Iterator[tuple[str, dic
         digests = {"bundle_digest": bundle.digest, "results_digest": results.digest}
         if any(report.origin.get(name) != digest for name, digest in digests.items()):
             return
-        for verdict in bad[:MAPS]:
+        left = MAPPED
+        for verdict in bad:
             case = bundle[verdict.case]
+            packed["calls"][case.id] = case.call
             outputs = verdict.metrics.get("outputs", {})
             wrong = [name for name, metrics in outputs.items() if metrics["beyond"]]
-            answers = results[case.id].outputs if wrong else {}
-            yield (
-                verdict.case,
-                {
-                    "call": call_line(case.call),
-                    "json": json.dumps(case.call),
-                    "maps": [
-                        (name, maps.error_map(compared(case, name, answers[name])))
-                        for name in wrong
-                    ],
-                },
-            )
+            left -= sum(outputs[name]["elements"] for name in wrong)
+            if wrong and left >= 0:
+                packed["maps"][case.id] = dict(_maps(case, results, wrong))
 
 
-def _repro(report: DiffReport) -> list[str]:
+def _maps(
+    case: CaseView, results: ResultsFile, wrong: list[str]
+) -> Iterator[tuple[str, list[dict[str, object]]]]:
+    answers = results[case.id].outputs
+    for name in wrong:
+        yield name, maps.error_map(compared(case, name, answers[name]))
+
+
+def _command(report: DiffReport) -> list[str]:
     """The command that runs a case again, in the pieces that the case's id, in the words of a
     shell, stands between; none where no backend of opgen's ran it.
     """
@@ -106,30 +143,3 @@ def _repro(report: DiffReport) -> list[str]:
     where = f" --device={quote(str(device['device']))}" if device.get("device") else ""
     before = f"opgen run {file} --backend={quote(str(device['backend']))}{where} --case="
     return [before, f" -o one.h5 --force && opgen diff {file} one.h5 --case=", ""]
-
-
-def _rows(report: DiffReport) -> Iterator[list[object]]:
-    """What the table of verdicts shows, a short list per case."""
-    for verdict in report:
-        ratio = largest_ratio(verdict)
-        shown = None if ratio is None else "Inf" if isinf(ratio) else float(f"{ratio:.4g}")
-        facts = [verdict.metrics.get(name, "") for name in ("op", "product", "dtype", "kind")]
-        yield [
-            verdict.case,
-            verdict.verdict,
-            *(str(fact).removeprefix("aclnn") for fact in facts),
-            shown,
-            verdict.detail,
-            report.waived.get(verdict.case, ""),
-            quote(verdict.case),
-        ]
-
-
-def _script(value: object) -> str:
-    """JSON that may stand inside a script element."""
-    return (
-        json.dumps(value, ensure_ascii=False)
-        .replace("<", "\\u003c")
-        .replace("\u2028", "\\u2028")
-        .replace("\u2029", "\\u2029")
-    )

@@ -10,6 +10,11 @@ from opgen.files.textfile import read_text
 from opgen.model import FileError
 
 
+def part(name: str) -> str:
+    """A part of a page that is no Python, such as ``style.css``, in which all pages are dressed."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
 def write_report(path: str | Path, text: str, force: bool = False) -> None:
     """Write a report, whose first mention of opgen says whose it is. It replaces an empty file, a
     report that begins as this one, and with ``force`` any file.

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,10 +16,11 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from tests.support.browser import BROWSER, BROWSERS, browse, framed, with_script
+
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
 """What the pictures show, as the commands printed it when they were made."""
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 FOUR = "avg_pool2d_backward convolution_backward group_norm_backward reflection_pad2d_backward"
 INSPECT = "opgen inspect opgen-smoke.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'"
@@ -39,8 +39,19 @@ SILENT = {
 }
 """Picture -> what comes before it."""
 
-PAGES = {"report": ("report.html", 1000, 2122), "coverage": ("coverage.html", 960, 820)}
+PAGES = {
+    "report": ("report.html", 1000, 1560),
+    "report-dark": ("report.html", 1000, 1560),
+    "report-tablet": ("report.html", 700, 1560),
+    "report-tablet-dark": ("report.html", 700, 1560),
+    "report-phone": ("report.html", 390, 1560),
+    "report-phone-dark": ("report.html", 390, 1560),
+    "coverage": ("coverage.html", 960, 820),
+    "coverage-phone-dark": ("coverage.html", 390, 820),
+}
 """Picture -> page, and the part of it that is shown: width and height."""
+OPEN = 'document.querySelector(".case")?.click();'
+"""What a reader does first: look behind the first case."""
 
 THEME = TerminalTheme(
     (250, 250, 250),
@@ -104,26 +115,24 @@ def svg(name: str, command: str, output: str) -> str:
     return re.sub(r"[ \t]+$", "", drawn, flags=re.MULTILINE)
 
 
-def png(browser: str, page: Path, picture: Path, width: int, height: int) -> None:
+def png(page: Path, picture: Path, width: int, height: int) -> None:
     """The top of a page as a picture with few colours, so that it stays small."""
     from PIL import Image
 
-    folder = page.parent
-    options = (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--hide-scrollbars",
-        f"--user-data-dir={folder / 'browser'}",
+    framing = page.with_name("framed.html")
+    whole = with_script(page.read_text(encoding="utf-8"), OPEN)
+    framing.write_text(framed(whole, width, height), encoding="utf-8")
+    shot = page.with_name(picture.name)
+    scheme = 0 if picture.stem.endswith("dark") else 1
+    browse(
+        framing,
+        f"--blink-settings=preferredColorScheme={scheme}",
+        f"--window-size={max(width, 500)},{height}",
+        f"--screenshot={shot}",
     )
-    shot = (
-        f"--window-size={width},{height}",
-        f"--screenshot={folder / picture.name}",
-        page.as_uri(),
-    )
-    subprocess.run([browser, *options, *shot], check=True, capture_output=True, timeout=120)
-    with Image.open(folder / picture.name) as whole:
-        whole.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(picture, optimize=True)
+    with Image.open(shot) as taken:
+        few = taken.convert("RGB").crop((0, 0, width, height)).quantize(256, dither=0)
+        few.save(picture, optimize=True)
 
 
 def figures(folder: Path) -> dict[str, str]:
@@ -137,6 +146,8 @@ def figures(folder: Path) -> dict[str, str]:
         if picture in TERMINALS:
             texts[picture] = Text.from_ansi(shown(TERMINALS[picture], folder)).plain
     for picture, (page, _, _) in PAGES.items():
+        if "-" in picture:  # it shows what another one shows
+            continue
         words = re.sub(
             r"<(style|script)\b.*?</\1>|<[^>]+>", " ", (folder / page).read_text("utf-8")
         )
@@ -151,7 +162,6 @@ def main() -> None:
     )
     parser.add_argument("pictures", nargs="*", help="only these")
     wanted = set(parser.parse_args().pictures) or {*TERMINALS, *PAGES}
-    browser = next(filter(None, map(shutil.which, BROWSERS)), "")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         FIGURES.write_text(json.dumps(figures(folder), indent=1) + "\n", encoding="utf-8")
@@ -160,8 +170,8 @@ def main() -> None:
                 drawn = svg(picture, command, shown(command, folder))
                 (HERE / f"{picture}.svg").write_text(drawn, encoding="utf-8")
         for picture, (page, width, height) in PAGES.items():
-            if picture in wanted and browser:
-                png(browser, folder / page, HERE / f"{picture}.png", width, height)
+            if picture in wanted and BROWSER:
+                png(folder / page, HERE / f"{picture}.png", width, height)
             elif picture in wanted:
                 print(
                     f"{picture}.png: not made, there is no {', '.join(BROWSERS)}", file=sys.stderr
