@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from shlex import quote
-from typing import Any
 from zlib import compress
 
 import jinja2
@@ -22,19 +21,20 @@ from opgen.comparison.explain import compared
 from opgen.comparison.standards import CRITERIA
 from opgen.comparison.statuses import BAD, KNOWN, LENIENT, UNUSUAL, VERDICTS
 from opgen.model import Verdict
+from opgen.numerics.arrays import Array
 from opgen.report import data, maps
 from opgen.report.text import varied
 from opgen.report.words import words
 from opgen.report.writing import part
 
 MAPPED = 10_000_000
-"""Elements of failing outputs that are read for maps, of the cases that stand first."""
+"""Elements of wrong outputs that maps are made of, unless other numbers are asked for."""
 ACCEPTED = {LENIENT: "Lenient", KNOWN: "Known deviations", UNUSUAL: "Unusual"}
 
 
-def text(report: DiffReport, strict: bool = False) -> str:
+def text(report: DiffReport, strict: bool = False, most: int = MAPPED) -> str:
     """The whole page. Behind a failing case stand its call and its maps where the bundle and the
-    results are still where the report says.
+    results are still where the report says; maps of the first cases, of ``most`` elements in all.
 
     The table is made by the browser, from the JSON of the report, which is packed beside the calls
     and the maps.
@@ -66,7 +66,7 @@ def text(report: DiffReport, strict: bool = False) -> str:
         legend=[meanings[name] for name in (*VERDICTS, "waiver", "error / bound")],
         style=part("style.css") + part("page.css"),
         script=part("page.js"),
-        data=b64encode(compress(json.dumps(_packed(report, bad)).encode(), 9)).decode(),
+        data=b64encode(compress(json.dumps(_packed(report, bad, most)).encode(), 9)).decode(),
     )
 
 
@@ -88,23 +88,34 @@ def _facts(report: DiffReport) -> Iterator[tuple[str, object]]:
     yield "judged", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _packed(report: DiffReport, bad: list[Verdict]) -> dict[str, object]:
+def _packed(report: DiffReport, bad: list[Verdict], most: int) -> dict[str, object]:
     """What the script of the page reads: the report, and what stands behind its failing cases."""
-    packed: dict[str, Any] = {"calls": {}, "maps": {}}
+    calls: dict[str, object] = {}
+    drawn: dict[str, object] = {}
     with suppress(BundleError, OSError):  # where the files have gone, the numbers are in the report
-        _add_cases(packed, report, bad)
+        for case, wrong, answers in _failing(report, bad):
+            calls[case.id] = case.call
+            most -= sum(case.golden[name].size for name in wrong)
+            if wrong and most >= 0:
+                drawn[case.id] = {
+                    name: maps.error_map(compared(case, name, answers[name])) for name in wrong
+                }
     quoted = {verdict.case: quote(verdict.case) for verdict in report}
-    return packed | {
+    return {
         "report": data.text(report),
         "bad": [verdict.case for verdict in bad],
+        "calls": calls,
+        "maps": drawn,
         "levels": maps.LEVELS,
         "command": _command(report),
         "quoted": {case: words for case, words in quoted.items() if case != words},
     }
 
 
-def _add_cases(packed: dict[str, Any], report: DiffReport, bad: list[Verdict]) -> None:
-    """Add the calls of failing cases, and an error map per wrong output."""
+def _failing(
+    report: DiffReport, bad: list[Verdict]
+) -> Iterator[tuple[CaseView, list[str], Mapping[str, Array]]]:
+    """The failing cases, each with its wrong outputs, and what the device answered."""
     with (
         Bundle(report.origin["bundle"]) as bundle,
         ResultsFile(report.origin["results"]) as results,
@@ -112,23 +123,11 @@ def _add_cases(packed: dict[str, Any], report: DiffReport, bad: list[Verdict]) -
         digests = {"bundle_digest": bundle.digest, "results_digest": results.digest}
         if any(report.origin.get(name) != digest for name, digest in digests.items()):
             return
-        left = MAPPED
         for verdict in bad:
-            case = bundle[verdict.case]
-            packed["calls"][case.id] = case.call
             outputs = verdict.metrics.get("outputs", {})
             wrong = [name for name, metrics in outputs.items() if metrics["beyond"]]
-            left -= sum(outputs[name]["elements"] for name in wrong)
-            if wrong and left >= 0:
-                packed["maps"][case.id] = dict(_maps(case, results, wrong))
-
-
-def _maps(
-    case: CaseView, results: ResultsFile, wrong: list[str]
-) -> Iterator[tuple[str, list[dict[str, object]]]]:
-    answers = results[case.id].outputs
-    for name in wrong:
-        yield name, maps.error_map(compared(case, name, answers[name]))
+            answers = results[verdict.case].outputs if wrong else {}
+            yield bundle[verdict.case], wrong, answers
 
 
 def _command(report: DiffReport) -> list[str]:

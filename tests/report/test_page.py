@@ -68,9 +68,8 @@ def test_the_failing_cases_have_their_calls_and_maps(page, files, report):
     assert samples["size"] == [2, 3]
 
 
-def test_maps_end_where_too_much_would_be_read(report, monkeypatch):
-    monkeypatch.setattr(html, "MAPPED", 250)
-    held = packed(html.text(report))
+def test_maps_end_where_too_much_would_be_read(report):
+    held = packed(html.text(report, most=250))
     assert 0 < len(held["maps"]) < 5 and len(held["calls"]) == 6
 
 
