@@ -1,5 +1,5 @@
-"""The report as a page for a device that is wrong at random in 500 cases: CPU seconds to make it, and
-its size.
+"""The report as a page for a device that is wrong at random in 500 cases: CPU seconds to make
+it, and its size.
 
 Random errors are the worst for maps: they pack badly. The page is made from a comparison that is
 already there.
