@@ -58,7 +58,7 @@ COVERED_BY = {
         " devices.torch_losses devices.torch_pools"
     ),
     "test_probes.py": "generation.probe_calls",
-    "test_seeds.py": "generation.seeding",
+    "test_seeds.py": "generation.seeding bundle.read.unheld",
     "test_observed.py": "oracle.as_page",
     "test_learner.py": "report.learning",
     "test_pages.py": (

@@ -40,6 +40,7 @@ class Parts(NamedTuple):
     scale: Any
     thresholds: Any
     saved: Any
+    windows: Callable[..., dict[str, tuple[str, Array, Array]]] | None
     partners: Mapping[str, str] | None
     factors: Mapping[str, tuple[str, ...]]
     differences: Collection[str]
@@ -61,6 +62,7 @@ class Parts(NamedTuple):
             functions.get("scale"),
             functions.get("thresholds"),
             functions.get("saved"),
+            functions.get("windows"),
             functions.get("PARTNERS"),
             functions.get("FACTORS", {}),
             functions.get("DIFFERENCES", ()),

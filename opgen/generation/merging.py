@@ -18,7 +18,7 @@ import numpy as np
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.heading import RESERVED
 from opgen.bundle.format.layout import Layout
-from opgen.bundle.format.seeds import Seed, Seeds
+from opgen.bundle.format.seeds import Maxima, Seed, Seeds
 from opgen.bundle.format.tensorrow import DRAWN, NO_DATA
 from opgen.bundle.read.readback import (
     case_table,
@@ -74,7 +74,7 @@ def merge(
     """
     parts = fitting([_part(Path(path)) for path in paths])
     kinds, written = common_kinds(part.kinds for part in parts), dict[str, set[str]]()
-    tables, stored, seeds = [], [], list[Seed]()
+    tables, stored, seeds = [], [], list[Seed | Maxima]()
     for part in parts:
         with Bundle(part.path) as bundle:
             tables.append(case_table(bundle, kinds))

@@ -18,7 +18,7 @@ from opgen.generation.inputs import Inputs, fill, is_saved
 from opgen.generation.kernels import Parts
 from opgen.generation.numbers import numbers_of
 from opgen.generation.sampling import Sampled, places, sums
-from opgen.generation.seeding import drawn
+from opgen.generation.seeding import unheld
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.recipes import RECIPES
@@ -29,8 +29,8 @@ from opgen.suite.batch import Batch
 LARGE = 1 << 22
 """Elements of a case from which on it is cut."""
 ROOM = 1 << 21
-"""Elements of the tensors that are cut, in all rows that are computed together; of one row there
-may be more."""
+"""Elements of the tensors that are cut, in all rows that are computed together, if others do not
+have more; of one row there may be more."""
 
 _Known: TypeAlias = tuple[tuple[Array, Array, Array], tuple[Array, Array] | None]
 """Golden, magnitude and share of an output, or of what is looked at; and of the latter the signed
@@ -86,11 +86,17 @@ def cuttable(batch: Batch, large: int = LARGE) -> tuple[str, ...]:
 
 
 def part_of(batch: Batch, tensors: Sequence[str], count: int = 0, room: int = ROOM) -> Batch:
-    """A case with ``count`` rows of some tensors, by default as many as are computed together."""
+    """A case with ``count`` rows of some tensors, by default as many as are computed together: what
+    is not cut is drawn again with each of them, and has no more elements.
+    """
     descs = dict(batch.tensors)
     if not count:
-        of_one = sum(prod(descs[name].shape[1:]) for name in tensors)
-        count = min(descs[tensors[0]].shape[0], max(1, room // max(of_one, 1)))
+        of_one, rows = (
+            sum(prod(descs[name].shape[1:]) for name in tensors),
+            descs[tensors[0]].shape[0],
+        )
+        room = max(room, batch.elements - rows * of_one)
+        count = min(rows, max(1, room // max(of_one, 1)))
     for name in tensors:
         descs[name] = replace(descs[name], shape=(count, *descs[name].shape[1:]))
     names = batch.names | ({"N": count} if "N" in batch.names else {})
@@ -104,7 +110,7 @@ def part_of(batch: Batch, tensors: Sequence[str], count: int = 0, room: int = RO
 
 def held(batch: Batch, tensors: Collection[str], seeded: bool) -> set[str]:
     """Of the tensors that are cut, the inputs that the file holds."""
-    return {*tensors} & {*batch.inputs} - {*(drawn(batch) if seeded else ())}
+    return {*tensors} & {*batch.inputs} - (unheld(batch) if seeded else set())
 
 
 def _by_rows(

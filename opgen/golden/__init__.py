@@ -86,6 +86,9 @@ class Kernel(Protocol):
     * ``saved``, of the tensors and names: input -> (B, *its shape), what the forward kept, for the
       inputs that the plan calls ``saved`` and a call gives no range: the tensors hold there what
       a function may be evaluated at, or None for whole numbers, and all other inputs;
+    * ``windows``, of names: input that ``saved`` computes -> the tensor whose largest elements it
+      names, and the windows along both axes (:func:`opgen.numerics.maxima.first_largest`): a file
+      need not hold it;
     * ``FACTORS``, beside or without ``PARTNERS``: output -> the tensors whose product each of its
       terms is, so that its sum of data on a grid is known to be exact;
     * ``FORWARD``, a :class:`Differentiable`: ``opgen check OP`` holds its differences against the

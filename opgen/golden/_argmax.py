@@ -5,7 +5,6 @@ forward kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import product
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from opgen.golden import Array, Differentiable, Tensors, present
 from opgen.golden._absolute import Function, Outputs
+from opgen.numerics.maxima import first_largest
 
 Names: TypeAlias = Mapping[str, int]
 Reached: TypeAlias = Callable[[Names, str], Iterable[Array]]
@@ -26,6 +26,7 @@ class MaxPool(NamedTuple):
     golden: Function
     magnitude: Function
     saved: Callable[[Tensors, Names], Outputs]
+    windows: Callable[[Names], dict[str, tuple[str, Array, Array]]]
     forward: Differentiable
 
 
@@ -44,20 +45,22 @@ def max_pool(reached: Reached, depth: Callable[..., int]) -> MaxPool:
         expected = max(depth(names, {}, "gradInput"), 1)
         return {out: size * np.maximum(counts[out] / expected, 1) for out, size in sizes.items()}
 
+    def windows(names: Names) -> dict[str, tuple[str, Array, Array]]:
+        """The input whose largest elements the indices name, and its windows along both axes."""
+        axes = ((axis, [*reached(names, axis)]) for axis in "HW")
+        rows, columns = (
+            np.array(places, dtype=np.int64).reshape(len(places), names[f"{axis}out"])
+            for axis, places in axes
+        )
+        return {"indices": ("self", rows, columns)}
+
     def saved(tensors: Tensors, names: Names) -> Outputs:
         """Indices (B, ..., Hout, Wout): the first largest element of each window of ``self``,
         padding left out; 0 of a window of padding alone.
         """
         (image,) = present(tensors, "self")
-        shape = *image.shape[:-2], names["Hout"], names["Wout"]
-        largest, index = np.full(shape, -np.inf), np.zeros(shape)
-        for rows, columns in product(reached(names, "H"), reached(names, "W")):
-            inside = (rows >= 0)[:, None] & (columns >= 0)
-            values = np.where(inside, image[..., rows[:, None], columns], -np.inf)
-            larger = values > largest
-            largest = np.where(larger, values, largest)
-            index = np.where(larger, rows[:, None] * names["Win"] + columns, index)
-        return {"indices": index}
+        _, rows, columns = windows(names)["indices"]
+        return {"indices": first_largest(image, rows, columns, np.float64)}
 
     def forward(tensors: Tensors, names: Names) -> Outputs:
         """The largest element of each window, and its index."""
@@ -68,7 +71,8 @@ def max_pool(reached: Reached, depth: Callable[..., int]) -> MaxPool:
         largest = np.take_along_axis(planes, rows, -1).reshape(indices.shape)
         return {"gradOutput": largest, "indices": indices}
 
-    return MaxPool(scattered, magnitude, saved, Differentiable(forward, {"gradInput": "self"}))
+    derivative = Differentiable(forward, {"gradInput": "self"})
+    return MaxPool(scattered, magnitude, saved, windows, derivative)
 
 
 def scattered(tensors: Tensors, names: Names, wanted: Collection[str]) -> Outputs:

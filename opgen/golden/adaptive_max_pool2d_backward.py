@@ -35,4 +35,4 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
     return parts(names, "H").terms * parts(names, "W").terms
 
 
-golden, magnitude, saved, FORWARD = max_pool(reached, depth)
+golden, magnitude, saved, windows, FORWARD = max_pool(reached, depth)

@@ -48,4 +48,4 @@ def reached(names: Mapping[str, int], axis: str) -> Iterator[Array]:
         yield np.where((place >= 0) & (place < names[f"{axis}in"]), place, -1)
 
 
-golden, magnitude, saved, FORWARD = max_pool(reached, depth)
+golden, magnitude, saved, windows, FORWARD = max_pool(reached, depth)

@@ -16,6 +16,7 @@ import opgen
 from opgen.bundle.format.dtypes import ROLES
 from opgen.bundle.format.schema import BUNDLE, RESULTS, Column
 from opgen.numerics.fill import drawn_again
+from opgen.numerics.maxima import first_largest
 from opgen.numerics.signs import DRAWS, signs
 
 MANUAL = (Path(opgen.__file__).parent / "bundle" / "FORMAT.md").read_text(encoding="utf-8")
@@ -54,6 +55,29 @@ def test_the_function_of_the_manual_draws_the_same(tmp_path: Path) -> None:
     found = values("drawn", calls, tmp_path)
     wanted = [drawn_again(start, tuple(steps), 999, "DOUBLE") for start, *steps in seeds]
     assert np.array_equal(found, np.concatenate(wanted)) and len({*found.tolist()}) > 900
+
+
+@in_c
+def test_the_function_of_the_manual_finds_the_same_maxima(tmp_path: Path) -> None:
+    plane = np.random.default_rng(0).integers(-2, 3, (5, 6)).astype(np.float64)
+    plane[2, 1:4] = np.nan, np.inf, -np.inf
+    rows, columns = np.array([[-1, 1, 2], [0, 2, 4]]), np.array([[0, 2, -1], [1, 3, 5], [3, 5, -1]])
+
+    def listed(name: str, kind: str, values: np.ndarray) -> str:
+        texts = [str(value).upper() for value in values.reshape(-1).tolist()]
+        items = ", ".join(text.replace("INF", "INFINITY") for text in texts)
+        return f"static const {kind} {name}[] = {{{items}}};"
+
+    calls = (
+        listed("p", "double", plane)
+        + listed("r", "long long", rows)
+        + listed("c", "long long", columns)
+        + "for (int i = 0; i < 3; i++) for (int j = 0; j < 3; j++)"
+        ' printf("%g\\n", largest(p, 6, r, c, 2, 3, 3, 3, i, j));'
+    )
+    wanted = first_largest(plane, rows, columns, np.int64)
+    assert np.array_equal(values("largest", calls, tmp_path), wanted.reshape(-1))
+    assert len({*wanted.reshape(-1).tolist()}) > 4
 
 
 @in_c

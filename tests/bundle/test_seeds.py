@@ -22,6 +22,7 @@ from opgen.suite.selection import Request
 
 pytestmark = pytest.mark.usefixtures("enumerated_once")
 OPERATORS = ["avg_pool2d_backward", "group_norm_backward", "sigmoid_backward"]
+OPERATORS += ["max_pool2d_with_indices_backward", "adaptive_max_pool2d_backward"]
 
 
 def generate(path: Path, **options: object) -> Path:
@@ -43,6 +44,9 @@ def test_every_way_to_read_gives_the_bits_of_a_bundle_that_holds_them(
 ) -> None:
     with opgen.open(stored) as whole, opgen.open(seeded) as bundle:
         drawn = bundle.tables["tensors"]["position"] == DRAWN
+        maxima = bundle.tables["maxima"]
+        assert len(maxima) > 9 and len({*maxima["rows"].tolist()}) > 5
+        assert drawn[maxima["tensor"]].all()
         assert drawn.sum() > 200 and {*bundle.tables["tensors"]["dtype"][drawn]} >= {0, 1, 16, 27}
         assert (whole.tables["tensors"]["digest"] == bundle.tables["tensors"]["digest"]).all()
         for one, other in zip(whole, bundle, strict=True):
@@ -74,6 +78,22 @@ def test_other_data_are_told(seeded: Path) -> None:
             case.inputs[name]
 
 
+def test_other_windows_are_told(seeded: Path) -> None:
+    with opgen.open(seeded) as bundle:
+        maxima, tensors = bundle.tables["maxima"], bundle.tables["tensors"]
+        starts = bundle.tables["lists"]["start"][maxima["rows"]].astype(int)
+        lengths = bundle.tables["lists"]["length"][maxima["rows"]].astype(int)
+        integers = bundle.tables["integers"]
+        rows = [
+            integers[start : start + length] for start, length in zip(starts, lengths, strict=True)
+        ]
+        first = next(i for i, places in enumerate(rows) if places.size and places.max() > 2)
+        rows[first][:] = 0
+        case = bundle[int(tensors["case"][maxima["tensor"][first]])]
+        with pytest.raises(BundleError, match="damaged: .*indices does not match its digest"):
+            case.inputs["indices"]
+
+
 @pytest.mark.parametrize(
     ("table", "column", "value", "text"),
     [
@@ -85,6 +105,8 @@ def test_other_data_are_told(seeded: Path) -> None:
         ("tensors", "role", 2, "a drawn tensor is not an input, or is a view"),
         ("tensors", "offset", 1, "a drawn tensor is not an input, or is a view"),
         ("tensors", "dtype", 3, "a drawn tensor has whole numbers"),
+        ("maxima", "tensor", 1, "the seeds are not those of the drawn tensors"),
+        ("maxima", "of", 1, "maxima are of another kind of tensor, or case"),
     ],
 )
 def test_seeds_that_draw_nothing_are_unsound(
@@ -94,9 +116,19 @@ def test_seeds_that_draw_nothing_are_unsound(
     file.close()
     drawn = file.tables["tensors"]["position"] == DRAWN
     other = text.startswith("the") and table == "tensors"
-    row = 0 if table == "seeds" else int(np.flatnonzero(~drawn if other else drawn)[0])
+    row = 0 if table in ("seeds", "maxima") else int(np.flatnonzero(~drawn if other else drawn)[0])
     file.tables[table][column][row] = value
     assert unsoundness(file) == text or "belongs to no output" in unsoundness(file)
+
+
+@pytest.mark.parametrize(("column", "place"), [("rows", 999), ("columns", -2)])
+def test_windows_that_leave_their_image_are_unsound(seeded: Path, column: str, place: int) -> None:
+    file = OpenedFile(seeded, "bundle")
+    file.close()
+    start, length = file.tables["lists"][file.tables["maxima"][column][0]].tolist()
+    assert length
+    file.tables["integers"][start] = place
+    assert unsoundness(file) == "windows of maxima leave their image"
 
 
 def test_parts_and_workers_give_the_same_bytes(seeded: Path, tmp_path: Path) -> None:

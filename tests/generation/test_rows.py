@@ -12,7 +12,7 @@ from opgen.bundle.format.digest import Digested, digest_of
 from opgen.bundle.read.verify import verify
 from opgen.generation import computing, rows
 from opgen.generation.needs import memory_of
-from opgen.generation.seeding import drawn
+from opgen.generation.seeding import unheld as without
 from opgen.suite.batch import Batch
 from opgen.suite.selection import Request
 
@@ -57,7 +57,7 @@ def test_a_few_rows_at_a_time_have_the_bits_of_all(batches: dict[str, Batch], la
         else:
             assert own.tobytes() == array.tobytes(), key
         assert isinstance(unheld, Digested) == (
-            key[1] == "input" and key[0] in drawn(batch) and key[0] in tensors
+            key[1] == "input" and key[0] in without(batch) and key[0] in tensors
         )
         if isinstance(unheld, Digested):
             assert (unheld.dtype, unheld.size) == (array.dtype, array.size)

@@ -157,6 +157,12 @@ BUNDLE: Mapping[str, Columns] = {
         "high": _NUMBER,
         "exponent": Column("<i4", least=-1074, most=1023),
     },
+    "maxima": {
+        "tensor": Column("<u4", of="tensors"),
+        "of": Column("<u4", of="tensors"),
+        "rows": _LIST,
+        "columns": _LIST,
+    },
     "ranges": {"tensor": Column("<u4", of="tensors"), "low": _REAL, "high": _REAL},
     "parameters": {"op": _OWN, "name": _OWN, "kind": Column("|i1", dtypes.PARAMETER_KINDS)},
     **_POOLS,

@@ -1,4 +1,4 @@
-"""Inputs that a bundle does not hold, because a few numbers say how to draw them."""
+"""Inputs that a bundle does not hold, because a few numbers say how to draw or compute them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,22 @@ class Seed(NamedTuple):
     exponent: int
 
 
+class Maxima(NamedTuple):
+    """Indices that are computed where they are read: of the first largest element of each window of
+    another input, whose windows lie at ``rows`` and ``columns``, row-major
+    (:func:`opgen.numerics.maxima.first_largest`).
+    """
+
+    case: int
+    name: str
+    of: str
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Seeds:
-    """Seeds as columns."""
+    """Seeds as columns, and what is computed of other inputs."""
 
     case: np.ndarray
     name: np.ndarray
@@ -34,25 +47,32 @@ class Seeds:
     low: np.ndarray
     high: np.ndarray
     exponent: np.ndarray
+    maxima: Sequence[Maxima]
 
     @classmethod
-    def of(cls, rows: Sequence[Seed]) -> Seeds:
+    def of(cls, rows: Sequence[Seed | Maxima]) -> Seeds:
         """From rows."""
-        columns = list(zip(*rows, strict=True)) or [()] * len(Seed._fields)
+        drawn = [row for row in rows if isinstance(row, Seed)]
+        columns = list(zip(*drawn, strict=True)) or [()] * len(Seed._fields)
         case, name, start, *steps = columns
+        low, high, exponent = (np.array(column, dtype=np.int64) for column in steps)
         return cls(
             np.array(case, dtype=np.int64),
             np.array(name, dtype=object),
             np.array(start, dtype=np.uint64),
-            *(np.array(column, dtype=np.int64) for column in steps),
+            low,
+            high,
+            exponent,
+            [row for row in rows if isinstance(row, Maxima)],
         )
 
     def __len__(self) -> int:
-        return len(self.case)
+        return len(self.case) + len(self.maxima)
 
     def marked(self, stored: StoredTensors) -> StoredTensors:
         """What cases keep, with the role ``drawn`` for these inputs."""
         known = set(zip(self.case.tolist(), self.name.tolist(), strict=True))
+        known |= {(each.case, each.name) for each in self.maxima}
         return stored.changed(
             lambda case, name, role, *rest: [
                 (name, "drawn" if role == "input" and (case, name) in known else role, *rest)

@@ -13,6 +13,7 @@ from opgen.bundle.format.digest import digest_of
 from opgen.bundle.format.tensorrow import DRAWN, TensorRow
 from opgen.bundle.read.finished import FinishedFile
 from opgen.numerics.fill import drawn_again
+from opgen.numerics.maxima import first_largest
 
 _WORDS = {code: word for word, code in dtypes.CODE_WORDS.items()}
 
@@ -49,22 +50,45 @@ class BundleTables(FinishedFile):
         return self.elements(row.case, row.name, row.dtype, row.elements, row.position, row.digest)
 
     def _drawn(self, row: TensorRow) -> np.ndarray:
-        """The elements of a tensor that the file holds a seed of."""
-        start, *steps = self._seeds[row.case, row.name]
-        low, high, exponent = steps
-        dtype = self.words["tensors.dtype"][row.dtype]
-        values = drawn_again(start, (low, high, exponent), row.elements, dtype)
+        """The elements of a tensor that the file holds a seed of, or what its maxima are of."""
+        dtype, key = self.words["tensors.dtype"][row.dtype], (row.case, row.name)
+        if key in self._seeds:
+            start, low, high, exponent = self._seeds[key]
+            values = drawn_again(start, (low, high, exponent), row.elements, dtype)
+        elif not row.elements:
+            values = np.zeros(0, dtypes.numpy_dtype(dtype))
+        else:
+            values = self._largest(row, dtype, *self._maxima[key])
         if self.check and digest_of(values.view(np.uint8).data) != row.digest:
             raise self.damage(row.case, row.name)
         return values
 
+    def _largest(self, row: TensorRow, dtype: str, of: int, *windows: int) -> np.ndarray:
+        """The indices of the largest elements of a tensor in its windows."""
+        source = TensorRow._make(self.tables["tensors"][of].item())
+        extents = (self.sequence(row.shape) or ())[-2:]
+        rows, columns = (
+            np.array(self.sequence(number) or (), dtype=np.int64).reshape(-1, extent)
+            for number, extent in zip(windows, extents, strict=True)
+        )
+        image = self.tensor(source).reshape(self.sequence(source.shape) or ())
+        return first_largest(image, rows, columns, dtypes.numpy_dtype(dtype)).reshape(-1)
+
     @cached_property
     def _seeds(self) -> dict[tuple[int, int], tuple[int, ...]]:
         """(case, name) to where its stream begins, and its steps."""
-        seeds = self.tables["seeds"]
-        drawn = self.tables["tensors"][seeds["tensor"]]
+        return self._unheld("seeds")
+
+    @cached_property
+    def _maxima(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """(case, name) to the tensor that its indices are of, and the lists of its windows."""
+        return self._unheld("maxima")
+
+    def _unheld(self, table: str) -> dict[tuple[int, int], tuple[int, ...]]:
+        rows = self.tables[table]
+        drawn = self.tables["tensors"][rows["tensor"]]
         keys = zip(drawn["case"].tolist(), drawn["name"].tolist(), strict=True)
-        return {key: tuple(seed[1:]) for key, seed in zip(keys, seeds.tolist(), strict=True)}
+        return {key: tuple(row[1:]) for key, row in zip(keys, rows.tolist(), strict=True)}
 
     def codes(self, number: int) -> tuple[int | str, ...]:
         """A list of status codes by its number, words as words."""

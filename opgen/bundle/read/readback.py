@@ -9,7 +9,7 @@ import numpy as np
 
 from opgen.bundle.format.digest import digest_column
 from opgen.bundle.format.dtypes import ROLES
-from opgen.bundle.format.seeds import Seed
+from opgen.bundle.format.seeds import Maxima, Seed
 from opgen.bundle.format.tensorrow import DRAWN, NO_DATA
 from opgen.bundle.read.call_columns import call_table
 from opgen.bundle.read.case import CaseView
@@ -44,11 +44,16 @@ def stored_tensors(bundle: Bundle) -> StoredTensors:
     return StoredTensors(Categorical(tuple(kinds), number), table["elements"], counts, of)
 
 
-def seeds_of(bundle: Bundle) -> Iterator[Seed]:
-    """The inputs that a bundle draws."""
+def seeds_of(bundle: Bundle) -> Iterator[Seed | Maxima]:
+    """The inputs that a bundle draws, or computes of others."""
+    tensors, names = bundle.tables["tensors"][["case", "name"]], bundle.names
     for tensor, *seed in bundle.tables["seeds"].tolist():
-        case, name = bundle.tables["tensors"][["case", "name"]][tensor].tolist()
-        yield Seed(case, bundle.names[name], *seed)
+        case, name = tensors[tensor].tolist()
+        yield Seed(case, names[name], *seed)
+    for tensor, of, rows, columns in bundle.tables["maxima"].tolist():
+        (case, name), (_, source) = tensors[[tensor, of]].tolist()
+        places = (bundle.sequence(number) or () for number in (rows, columns))
+        yield Maxima(case, names[name], names[source], *places)
 
 
 def kinds_of(bundle: Bundle) -> dict[str, dict[str, str]]:

@@ -7,8 +7,7 @@ it does not know, or a reference into nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -16,15 +15,12 @@ from opgen.bundle.format import container, dtypes, schema
 from opgen.bundle.format.dtypes import PARAMETER_KINDS, ROLES, words_of
 from opgen.bundle.format.layout import spread
 from opgen.bundle.format.schema import Column, Columns
-from opgen.bundle.format.tensorrow import DRAWN, NO_DATA
+from opgen.bundle.format.tensorrow import NO_DATA
 from opgen.bundle.read.opening import OpenedFile
+from opgen.bundle.read.unheld import Checks, Tables, computed_inputs, drawn_inputs, spans
 from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
 from opgen.calls.vocabulary import vocabulary
-from opgen.numerics.formats import DTYPES, FLOATING
-
-Tables: TypeAlias = Mapping[str, np.ndarray]
-Checks: TypeAlias = Iterator[tuple[object, str]]
-"""Whether something is wrong, and what that is. A check relies on those before it."""
+from opgen.numerics.formats import DTYPES
 
 
 def unsoundness(file: OpenedFile) -> str:
@@ -49,7 +45,7 @@ def _checks(file: OpenedFile) -> Checks:
         yield from _attributes(tables)
         yield from _codes(tables)
         yield from _outputs(tensors)
-        yield from _seeds(tables)
+        yield from drawn_inputs(tables)
     else:
         yield from _follow(rows, tensors, "tensors", "result")
         more = (tensors["unwritten"] > tensors["elements"]).any()
@@ -58,6 +54,8 @@ def _checks(file: OpenedFile) -> Checks:
         yield True, f"{name} is not a table that it can have"
     yield from _places(file)
     yield from _shapes(tables)
+    if file.kind == "bundle":
+        yield from computed_inputs(tables)
 
 
 def _declared(file: OpenedFile, declared: Mapping[str, Columns]) -> Checks:
@@ -100,21 +98,16 @@ def _cells(file: OpenedFile, column: Column, cells: np.ndarray, title: str) -> C
 
 def _lists(tables: Tables) -> Checks:
     """Lists beyond the integers, longer than any can be, or not what the first two stand for."""
-    starts, lengths = _spans(tables)
+    starts, lengths = spans(tables)
     beyond = (starts + lengths).max(initial=0) > len(tables["integers"])
     yield beyond, "a list reaches beyond the integers"
     yield lengths.max(initial=0) > MAX_ITEMS, f"a list is longer than {MAX_ITEMS}"
     yield lengths[:2].tolist() != [0, 0], "the first two lists are not empty"
 
 
-def _spans(tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-    """(lists,) int64 each: where lists begin in the integers, and how long they are."""
-    return tables["lists"]["start"].astype(np.int64), tables["lists"]["length"].astype(np.int64)
-
-
 def _holding(tables: Tables, wrong: np.ndarray) -> np.ndarray:
     """(lists,) bool: one of the list's integers is ``wrong``, of which there is a bool for each."""
-    starts, lengths = _spans(tables)
+    starts, lengths = spans(tables)
     counted = np.concatenate([[0], np.cumsum(wrong)])
     return np.asarray(counted[starts + lengths] > counted[starts])
 
@@ -202,26 +195,12 @@ def _places(file: OpenedFile) -> Checks:
     yield outside.any(), "a tensor lies outside the data of its dtype"
 
 
-def _seeds(tables: Tables) -> Checks:
-    """Tensors that are drawn, and no input or no whole one; seeds that draw none, or no numbers."""
-    tensors, seeds = tables["tensors"], tables["seeds"]
-    drawn = np.flatnonzero(tensors["position"] == DRAWN)
-    yield seeds["tensor"].tolist() != drawn.tolist(), "the seeds are not those of the drawn tensors"
-    rows = tensors[drawn]
-    plain = (rows["role"] == ROLES["input"]) & (rows["strides"] == 0) & (rows["offset"] == 0)
-    yield not plain.all(), "a drawn tensor is not an input, or is a view"
-    floating = np.isin(rows["dtype"], [dtypes.DTYPES[word] for word in FLOATING])
-    yield not floating.all(), "a drawn tensor has whole numbers"
-    count = seeds["high"].astype(np.float64) - seeds["low"]
-    yield ((count < 0) | (count >= 2.0**32)).any(), "a seed has no steps to draw from"
-
-
 def _shapes(tables: Tables) -> Checks:
     """Tensors of more axes than one can have; data of tensors with extents below zero, or of
     another number of elements than their shape has; views that leave them.
     """
     tensors, integers = tables["tensors"], tables["integers"]
-    starts, lengths = _spans(tables)
+    starts, lengths = spans(tables)
     viewed = "strides" in (tensors.dtype.names or ())
     for column in ("shape", "strides", "storage_shape") if viewed else ("shape",):
         long = lengths[tensors[column]].max(initial=0) > MAX_RANK

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from opgen.bundle.format import dtypes, schema
 from opgen.bundle.format.dtypes import BundleError, checked, named
 from opgen.bundle.format.layout import Layout, spread
-from opgen.bundle.format.seeds import Seeds
+from opgen.bundle.format.seeds import Maxima, Seeds
 from opgen.bundle.write.arguments import Arguments, Integers
 from opgen.bundle.write.pools import Lists, Strings, numbered
 from opgen.bundle.write.tensors import DescribedTensors, tensor_tables
@@ -46,6 +46,7 @@ def build(
     ``outputs`` names, per API, the parameters that the operator writes; where it does not know an
     API, a parameter is an output if any case of that API has a golden for it.
     """
+    seeds = seeds or Seeds.of([])
     rows, pages, library = np.arange(len(cases)), cases.page, cases.library
     arguments = Arguments.by_api(cases)
     written = {**_written(cases.api, layout), **(outputs or {})}
@@ -121,7 +122,8 @@ def build(
         "tensors": tensors.table,
         "breaks": break_table,
         "ranges": tensors.ranges,
-        "seeds": _seeds(seeds or Seeds.of([]), layout, tensors.row),
+        "seeds": _seeds(seeds, layout, tensors.row),
+        "maxima": _maxima(seeds.maxima, layout, tensors.row, lists),
     }
     for api, mine in arguments.items():
         tables[f"attributes/{api}"] = mine.table(
@@ -188,14 +190,38 @@ def _breaks(pages: Categorical[Expectation], texts: np.ndarray) -> tuple[np.ndar
 
 def _seeds(seeds: Seeds, layout: Layout, tensor: np.ndarray) -> np.ndarray:
     """``/seeds``; ``tensor`` is the tensor of each row of the layout."""
-    codes = [layout.codes[name, "input"] for name in seeds.name]
-    row = tensor[layout.rows(seeds.case, np.array(codes, dtype=np.int64))]
+    row = _inputs(seeds.case, seeds.name, layout, tensor)
     order = np.argsort(row)
     cells = {"tensor": row} | {
         name: getattr(seeds, name) for name in ("start", "low", "high", "exponent")
     }
     cells = {name: column[order] for name, column in cells.items()}
     return schema.table(schema.BUNDLE["seeds"], cells)
+
+
+def _maxima(
+    maxima: Sequence[Maxima], layout: Layout, tensor: np.ndarray, lists: Lists
+) -> np.ndarray:
+    """``/maxima``, likewise."""
+    cases = np.array([each.case for each in maxima], dtype=np.int64)
+    row, of = (
+        _inputs(cases, [getattr(each, name) for each in maxima], layout, tensor)
+        for name in ("name", "of")
+    )
+    order = np.argsort(row)
+    cells = {"tensor": row[order], "of": of[order]} | {
+        name: np.array([lists.number(getattr(maxima[i], name)) for i in order], dtype=np.int64)
+        for name in ("rows", "columns")
+    }
+    return schema.table(schema.BUNDLE["maxima"], cells)
+
+
+def _inputs(
+    cases: np.ndarray, names: Iterable[str], layout: Layout, tensor: np.ndarray
+) -> np.ndarray:
+    """The tensors that inputs of cases are."""
+    codes = np.array([layout.codes[name, "input"] for name in names], dtype=np.int64)
+    return np.asarray(tensor[layout.rows(cases, codes)])
 
 
 def _parameters(arguments: Mapping[str, Arguments]) -> np.ndarray:
