@@ -117,6 +117,9 @@ def features(view: TableView) -> list[Feature]:
             if column.values.dtype.kind == "i":
                 add(f"lowest({name})", name, "number", column.values.min(axis=1), there)
                 add(f"highest({name})", name, "number", column.values.max(axis=1), there)
+            else:
+                for i, values in enumerate(column.values.T):
+                    add(f"{name}[{i}]", name, "bool", values, column.length > i)
         elif isinstance(column, ScalarColumn | TypedColumn) and column.values.dtype.kind in "bif":
             kind = "bool" if column.values.dtype.kind == "b" else "attribute"
             add(name, name, kind, column.values, there)

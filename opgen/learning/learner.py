@@ -8,7 +8,7 @@ until nothing changes.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cached_property
 
@@ -21,8 +21,8 @@ from opgen.learning.splitting import LEAST, Share, split
 from opgen.learning.statuses import DIED, Returned
 from opgen.spec.rules import Rule
 
-AS_THE_PAGE = -2
-"""The outcome of a call whose status the page admits because of the rule."""
+OTHERS = -2
+"""No status: nothing is usual."""
 PASSES = 6
 """How often the rules are gone over, at most."""
 
@@ -43,8 +43,12 @@ class _Learner:
         self.returned = returned
         self.spec, self.judgement = returned.spec, returned.judgement
         self.status = returned.status
+        kinds = [_kind(rule) for rule in self.spec.rules]
+        self.alike = np.array([[kind == other for other in kinds] for kind in kinds])
         self.position = {rule.id: i for i, rule in enumerate(self.spec.rules)}
         self.enforced = self.judgement.broken.copy()
+        named = np.array([rule.code == self.status for rule in self.spec.rules]) & self.enforced
+        self.told = named.any(axis=0) & ~named
         self.suspects = self.enforced
         self.blamed = np.zeros_like(self.enforced)
 
@@ -75,14 +79,17 @@ class _Learner:
     def deciding(self, i: int) -> np.ndarray:
         """The calls that decide a rule: those that break no other, or were accepted. Where these
         are too few, also those that break others which do not return what they returned, and those
-        that were refused because of this rule for all that is known.
+        that were refused because of this rule for all that is known. A call decides nothing of a
+        rule where the page names its status for another that it breaks.
         """
-        broken, firm = self.judgement.broken[i], self.returned.firm
+        broken, firm = self.judgement.broken[i] & ~self.told[i], self.returned.firm
         others = self.suspects.sum(axis=0) - self.suspects[i]
         alone = broken & ((self.enforced.sum(axis=0) == self.enforced[i]) | (self.status == 0))
         if (alone & firm).sum() >= LEAST:
-            return np.flatnonzero((alone | (self.blamed[i] & (others == 0))) & firm)
-        return np.flatnonzero(((broken & (others == 0)) | alone | self.blamed[i]) & firm)
+            return np.flatnonzero((alone | (broken & self.blamed[i] & (others == 0))) & firm)
+        kind = self.enforced[self.alike[i]].sum(axis=0)
+        alone |= broken & (self.enforced.sum(axis=0) == kind)
+        return np.flatnonzero(((broken & (others == 0)) | alone | (broken & self.blamed[i])) & firm)
 
     def blame(self) -> None:
         """Calls that were refused though all that they break is believed to be let pass: because of
@@ -110,14 +117,16 @@ class _Learner:
 
     def is_plain(self, i: int, rows: np.ndarray) -> bool:
         """Whether enough calls decide a rule, and all in the same way."""
-        return len(rows) >= LEAST and len(np.unique(self.outcome(i, rows))) == 1
+        return len(rows) >= LEAST and len(np.unique(self.status[rows])) == 1
 
-    def outcome(self, i: int, rows: np.ndarray) -> np.ndarray:
-        """What calls that decide a rule returned, or that it is as the page says."""
-        rule, status = self.spec.rules[i], self.status[rows]
-        if not rule.forbids:
-            return np.asarray(status)
-        return np.asarray(np.where(said_by(rule, status), AS_THE_PAGE, status))
+    def usual(self, rule: Rule, status: np.ndarray) -> int:
+        """What is no news of a rule: the code that the page names, or the status that calls returned
+        most often of those that it admits.
+        """
+        if rule.code is not None:
+            return rule.code
+        numbers, counts = np.unique(status, return_counts=True)
+        return int(numbers[counts.argmax()])
 
     def extended(self, finding: Finding) -> Finding:
         """What holds for a key of several parameters, whatever the call, holds for that key of
@@ -141,11 +150,10 @@ class _Learner:
         rules = [self.spec.rules[i] for i in group]
         rows = np.concatenate([decided[i] for i in group])
         rule = np.repeat(np.arange(len(group)), [len(decided[i]) for i in group])
-        outcome = np.concatenate([self.outcome(i, decided[i]) for i in group])
-        numbers, counts = np.unique(outcome, return_counts=True)
-        usual = AS_THE_PAGE if rules[0].forbids else int(numbers[counts.argmax()])
-        if len(numbers) == 1 and (len(group) == 1 or len(np.unique(rows)) >= LEAST):
-            yield from self.uniform(rules, rows, int(numbers[0]), silent)
+        outcome = self.status[rows]
+        usual = self.usual(rules[0], outcome)
+        if len(np.unique(outcome)) == 1 and (len(group) == 1 or len(np.unique(rows)) >= LEAST):
+            yield from self.uniform(rules, rows, silent)
             return
         explained = outcome == usual
         names = [self.about(each) for each in rules]
@@ -171,12 +179,26 @@ class _Learner:
         for part in split(known, rows, outcome, usual, related, explained):
             explained |= part.rows
             yield from self.shared([rule], rows, np.zeros(len(rows), dtype=np.intp), part)
-        if explained.all() and not rule.forbids:
-            yield from self.uniform([rule], rows[outcome == usual], usual)
+        if rule.code is None:
+            yield from self.settled(rule, rows[~explained | (outcome == usual)], related, usual)
         for number in np.unique(outcome[~explained]).tolist():
             calls = tuple(rows[~explained & (outcome == number)].tolist())
             against = tuple(rows[outcome != number].tolist())
             yield Finding((rule.id,), "", number, calls, len(rows), True, against)
+
+    def settled(
+        self, rule: Rule, rows: np.ndarray, related: Set[str], usual: int
+    ) -> Iterator[Finding]:
+        """What is usual of a rule whose code the page leaves open: of all calls at ``rows``, which
+        nothing else explains, or of those that a condition tells from the others.
+        """
+        outcome = self.status[rows]
+        if (outcome == usual).all():
+            yield from self.uniform([rule], rows)
+            return
+        known = [feature.at(rows) for feature in self.features]
+        for part in split(known, rows, outcome, OTHERS, related, outcome != usual):
+            yield from self.shared([rule], rows, np.zeros(len(rows), dtype=np.intp), part)
 
     def shared(
         self,
@@ -205,11 +227,11 @@ class _Learner:
         return rule.parameter or next((name for name, _ in rule.refs), "")
 
     def uniform(
-        self, rules: Sequence[Rule], rows: np.ndarray, outcome: int, silent: Sequence[int] = ()
+        self, rules: Sequence[Rule], rows: np.ndarray, silent: Sequence[int] = ()
     ) -> Iterator[Finding]:
-        """Every call returned the same, or what the page says of the rules."""
+        """Every call returned the same, and not the code that the page names."""
         statuses = np.unique(self.status[rows])
-        if rules[0].code is not None and outcome == AS_THE_PAGE or len(statuses) != 1:
+        if len(statuses) != 1 or statuses[0] == rules[0].code:
             return
         status, calls = int(statuses[0]), tuple(np.unique(rows).tolist())
         differs = not said_by(rules[0], statuses)[0]

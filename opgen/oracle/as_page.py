@@ -18,8 +18,8 @@ from opgen.spec.rules import Rule
 from opgen.spec.spec import Spec
 
 PHASES: tuple[tuple[Code, ...], ...] = (
-    *((161001,), (ANY_ERROR,)),
-    *((161002,), (CRASH,), (561103, 561001)),
+    *((161001,), (161002,)),
+    *((ANY_ERROR,), (CRASH,), (561103, 561001)),
 )
 """Codes in the order in which a library returns them. Others come after these, by number; what a
 page leaves open comes last."""
