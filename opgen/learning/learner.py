@@ -120,9 +120,7 @@ class _Learner:
         return len(rows) >= LEAST and len(np.unique(self.status[rows])) == 1
 
     def usual(self, rule: Rule, status: np.ndarray) -> int:
-        """What is no news of a rule: the code that the page names, or the status that calls returned
-        most often of those that it admits.
-        """
+        """What is no news of a rule: the code that the page names, or what most calls returned."""
         if rule.code is not None:
             return rule.code
         numbers, counts = np.unique(status, return_counts=True)
