@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import marshal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, KeysView, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -43,11 +43,36 @@ class ForeignCall(CallFault):
 class ArgumentReader:
     """Reads the arguments of calls. Equal ones of a file are checked once and become one object;
     ``most`` of a kind are remembered, so that calls that are all unlike do not fill the memory.
+
+    ``texts`` are calls as a file has them, of at most ``room`` characters in all, and what each was
+    read as.
     """
 
-    def __init__(self, most: int = 100_000) -> None:
+    def __init__(self, most: int = 100_000, room: int = 1 << 25) -> None:
         self._known: dict[str, dict[bytes, Argument]] = {kind: {} for kind in KINDS}
         self._most = most
+        self.texts: dict[str, tuple[Call, Mapping[str, Any]]] = {}
+        self._room = self._free = room
+        self._prototypes: dict[str, tuple[KeysView[str], dict[str, list[str]]]] = {}
+
+    def remember(self, text: str, call: Call, extra: Mapping[str, Any]) -> None:
+        """Keep what a text was read as, and forget all others where there is no room."""
+        self._free -= len(text)
+        if self._free < 0:
+            self.texts.clear()
+            self._free = self._room - len(text)
+        self.texts[text] = call, extra
+
+    def prototype(
+        self, op: str, kinds: Mapping[str, str]
+    ) -> tuple[KeysView[str], dict[str, list[str]]]:
+        """(the arguments of an operator whose parameters have some ``kinds``, list of tensors -> the
+        places in it).
+        """
+        if op not in self._prototypes:
+            lists = {name: members(kinds, name) for name, kind in kinds.items() if kind in _LISTS}
+            self._prototypes[op] = prototype(kinds).keys(), lists
+        return self._prototypes[op]
 
     def read(
         self, args: Mapping[str, Any], kinds: Mapping[str, str]
@@ -94,27 +119,26 @@ def make_call(
         raise CallFault(_no_such("product", product, products))
     if not isinstance(args, dict):
         raise CallFault("args must be an object")
-    kinds = known = prototypes[op]
-    told, of_lists = args, list[str]()
-    if not _LISTS.isdisjoint(known.values()):
-        kinds, (told, of_lists) = prototype(known), _unfolded(args, known)
-    arguments, faults = (reader or ArgumentReader()).read(told, known)
+    reader, kinds = reader or ArgumentReader(), prototypes[op]
+    names, lists = reader.prototype(op, kinds)
+    told, of_lists = _unfolded(args, lists) if lists else (args, [])
+    arguments, faults = reader.read(told, kinds)
     faults, unknown = of_lists + faults, list[str]()
-    if args.keys() != kinds.keys():
+    if args.keys() != names:
         missing = [
-            f"args.{name} is missing; a null pointer is null" for name in kinds if name not in args
+            f"args.{name} is missing; a null pointer is null" for name in names if name not in args
         ]
         unknown = [
-            f"args.{name}: {op} has no such parameter{did_you_mean(name, kinds)}"
+            f"args.{name}: {op} has no such parameter{did_you_mean(name, names)}"
             for name in args
-            if name not in kinds
+            if name not in names
         ]
         faults = missing + unknown + faults
     if faults:
         text = "; ".join(faults[:MOST_FAULTS]) + ("; and more" if len(faults) > MOST_FAULTS else "")
         if unknown:
-            strange = tuple(name for name in args if name not in kinds)
-            raise ForeignCall(op, tuple(name for name in kinds if name not in args), strange, text)
+            strange = tuple(name for name in args if name not in names)
+            raise ForeignCall(op, tuple(name for name in names if name not in args), strange, text)
         raise CallFault(text)
     return Call(op, product, arguments)
 
@@ -123,16 +147,14 @@ _LISTS = frozenset(name for name, kind in KINDS.items() if kind.family == "list"
 
 
 def _unfolded(
-    args: Mapping[str, object], kinds: Mapping[str, str]
+    args: Mapping[str, object], lists: Mapping[str, list[str]]
 ) -> tuple[dict[str, object], list[str]]:
     """(arguments in which a list of tensors is their number, and each of them one of its own,
-    null where there is none; what is wrong with the lists).
+    null where there is none; what is wrong with the ``lists``, which have their places).
     """
-    result, faults = {name: args[name] for name in args if name in kinds}, list[str]()
-    for name, kind in kinds.items():
-        if kind not in _LISTS:
-            continue
-        tensors, places = args.get(name), members(kinds, name)
+    result, faults = dict(args), list[str]()
+    for name, places in lists.items():
+        tensors = args.get(name)
         if tensors is not None and not isinstance(tensors, list):
             faults.append(f"args.{name}: expects a list of tensors or null, not {tensors!r}")
             tensors = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 import zlib
 from collections import Counter
@@ -31,6 +32,8 @@ SHORTEST_CALL = 64
 """No call has fewer characters: so many does a blank line count of those that a compressed file may
 expand to."""
 _DECODER = json.JSONDecoder()
+_ID = re.compile(r'\{"id": ?"([^"\\\x00-\x1f]+)",')
+"""How a line begins that says the id first, and plainly."""
 _BYTE_ORDER_MARK = "\ufeff"
 _NOTHING: Mapping[str, Any] = {}
 
@@ -141,8 +144,12 @@ def parse_call(
     number: int | None = None,
 ) -> NamedCall:
     """One line of a call file, its ``number`` there, without blanks around it; raises
-    :class:`CallFault`.
+    :class:`CallFault`. What follows the id is read once, where ``reader`` remembers it.
     """
+    opening = _ID.match(line) if reader else None
+    rest = line[opening.end() :] if opening else ""
+    if opening and reader and (known := reader.texts.get(rest)):
+        return NamedCall(opening[1], *known, number)
     try:
         data, end = _DECODER.raw_decode(line)
     except (ValueError, RecursionError) as error:
@@ -164,12 +171,10 @@ def parse_call(
             key: value for key, value in data.items() if key not in ("id", "op", "product", "args")
         }
     )
-    return NamedCall(
-        data["id"],
-        make_call(data["op"], data["product"], data["args"], prototypes, reader),
-        extra,
-        number,
-    )
+    call = make_call(data["op"], data["product"], data["args"], prototypes, reader)
+    if opening and reader:
+        reader.remember(rest, call, extra)
+    return NamedCall(data["id"], call, extra, number)
 
 
 def _distinct_keys(line: str, data: dict[str, Any]) -> None:
@@ -185,6 +190,8 @@ def _distinct_keys(line: str, data: dict[str, Any]) -> None:
         for value in args.values():
             if type(value) is dict:
                 keys += len(value)
+            elif type(value) is list:
+                keys += sum([len(each) for each in value if type(each) is dict])
     if line.count(":") == keys:
         return
 

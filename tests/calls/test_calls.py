@@ -430,3 +430,35 @@ def test_what_is_remembered_is_bounded() -> None:
     calls = [parse_call(line, catalog().kinds, reader).call for line in lines]
     assert [call.args["self"].shape[0] for call in calls] == list(range(20))  # type: ignore[union-attr]
     assert max(map(len, reader._known.values())) <= 4
+    held = ArgumentReader(room=3 * len(lines[0]))
+    for line in lines:
+        parse_call(line, catalog().kinds, held)
+    assert 1 <= len(held.texts) <= 4
+
+
+def test_a_call_that_stands_in_a_file_twice_is_read_once_under_each_id() -> None:
+    """Its text after the id is what is known of it, and an id with escapes, or after other keys,
+    is read as ever.
+    """
+    text, plain = json.dumps(PAD), json.dumps({**PAD, "id": "b"})
+    escaped = plain.replace('"b"', '"\\u0062\\""')
+    moved = json.dumps({key: PAD[key] for key in ("op", "product", "args")} | {"id": "c"})
+    reader = ArgumentReader()
+    lines = [text, plain, escaped, moved, text.replace('"id": "', '"id": "x ')]
+    calls = [parse_call(line, catalog().kinds, reader) for line in lines]
+    assert [call.id for call in calls] == [PAD["id"], "b", 'b"', "c", f"x {PAD['id']}"]
+    assert calls[1].call is calls[0].call and calls[4].call is calls[0].call
+    assert all(call.call == calls[0].call for call in calls)
+
+
+def test_the_text_after_an_id_is_remembered_only_where_it_is_a_call() -> None:
+    """Faults come again under every id, and the id that stands twice is a fault, first or last."""
+    rest = json.dumps(PAD).partition(", ")[2]
+    wrong = rest.replace("ascend", "descend")
+    twice = rest[:-1] + ', "id": "b"}'
+    reader = ArgumentReader()
+    for name in ("a", "b"):
+        for text in (wrong, twice, rest[:-1], rest + "}"):
+            with pytest.raises(CallFault):
+                parse_call(f'{{"id": "{name}", {text}', catalog().kinds, reader)
+    assert not reader.texts
