@@ -7,7 +7,9 @@ command. Here alone exceptions become messages: one line per problem on standard
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import os
 import re
 import resource
@@ -87,6 +89,7 @@ class Commands(click.Group):
     """The commands of this package, each imported when it is asked for."""
 
     def main(self, *args: Any, **given: Any) -> Any:
+        atexit.register(gc.freeze)  # all ends with the process: nobody looks for what is garbage
         open_streams()
         try:
             return super().main(*args, **given)

@@ -102,24 +102,24 @@ def judge_calls(
     """An answer per call, in the order of ``calls``; at most ``rows`` calls become one table.
     ``source`` is api -> errata, by default those that opgen ships.
     """
-    by_page = by_key(
-        (pages.by_page[named.call.api, named.call.product].name, i) for i, named in enumerate(calls)
-    )
-    answers: dict[int, JudgedCall] = {}
     with gc_paused():
-        for spec in pages.pages({named.call.api for named in calls}):
-            places = by_page.get(spec.name, [])
-            for start in range(0, len(places), rows):
-                here = places[start : start + rows]
-                numbers, first = factorize(id(calls[i].call) for i in here)
-                distinct = [calls[here[j]].call for j in first.tolist()]
-                judgement = judge(spec, from_calls(spec.api, spec.kinds, distinct))
-                page_side = list(judgement.expectations())
+        number, first = factorize([id(named.call) for named in calls])
+        distinct = [calls[i].call for i in first.tolist()]
+        by_page = by_key((pages.by_page[call.api, call.product].name, call) for call in distinct)
+        sides: dict[int, tuple[Expectation, LibraryAnswer | None]] = {}
+        for spec in pages.pages({call.api for call in distinct}):
+            of_page = by_page.get(spec.name, [])
+            for start in range(0, len(of_page), rows):
+                here = of_page[start : start + rows]
+                judgement = judge(spec, from_calls(spec.api, spec.kinds, here))
                 known = answers_to(judgement, source)
-                library_side = [None] * len(distinct) if known is None else [*known.answers()]
-                for i, j in zip(here, numbers.tolist(), strict=True):
-                    answers[i] = JudgedCall(calls[i], page_side[j], library_side[j])
-        return [answers[i] for i in range(len(calls))]
+                library = [None] * len(here) if known is None else known.answers()
+                both = zip(judgement.expectations(), library, strict=True)
+                sides.update(zip(map(id, here), both, strict=True))
+        told = [sides[id(call)] for call in distinct]
+        return [
+            JudgedCall(named, *told[i]) for named, i in zip(calls, number.tolist(), strict=True)
+        ]
 
 
 # for programs -------------------------------------------------------------------------------------
@@ -127,18 +127,18 @@ def json_lines(
     answers: Sequence[JudgedCall], pages: Catalog, truth: Truth = "both"
 ) -> Iterator[str]:
     """One line of JSON per answer; what many answers share is written once."""
-    texts: dict[tuple[int, str, str], str] = {}  # by identity: the answers keep their sides alive
+    texts: dict[tuple[int, int, str, str], str] = {}  # the answers keep their sides alive
     for answer in answers:
         call = answer.call.call
-        line = f'{{"id": {quoted(answer.call.id)}'
-        for name, side in (("page", answer.page), ("library", answer.library)):
-            if truth in (name, "both"):
-                key = id(side), call.api, call.product
-                if key not in texts:
-                    page = pages.by_page[call.api, call.product]
-                    texts[key] = json.dumps(_plain(side, page))
-                line += f', "{name}": {texts[key]}'
-        yield line + "}"
+        key = id(answer.page), id(answer.library), call.api, call.product
+        if key not in texts:
+            spec = pages.by_page[call.api, call.product]
+            sides = {"page": answer.page, "library": answer.library}
+            asked = {
+                name: _plain(side, spec) for name, side in sides.items() if truth in (name, "both")
+            }
+            texts[key] = json.dumps(asked).removeprefix("{")
+        yield f'{{"id": {quoted(answer.call.id)}, {texts[key]}'
 
 
 def _plain(side: Expectation | LibraryAnswer | None, spec: Spec) -> object:
