@@ -51,11 +51,11 @@ class ArgumentReader:
     def __init__(self, most: int = 100_000, room: int = 1 << 25) -> None:
         self._known: dict[str, dict[bytes, Argument]] = {kind: {} for kind in KINDS}
         self._most = most
-        self.texts: dict[str, tuple[Call, Mapping[str, Any]]] = {}
+        self.texts: dict[str, tuple[Call, Mapping[str, object]]] = {}
         self._room = self._free = room
         self._prototypes: dict[str, tuple[KeysView[str], dict[str, list[str]]]] = {}
 
-    def remember(self, text: str, call: Call, extra: Mapping[str, Any]) -> None:
+    def remember(self, text: str, call: Call, extra: Mapping[str, object]) -> None:
         """Keep what a text was read as, and forget all others where there is no room."""
         self._free -= len(text)
         if self._free < 0:
