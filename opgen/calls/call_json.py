@@ -66,8 +66,8 @@ class ArgumentReader:
     def prototype(
         self, op: str, kinds: Mapping[str, str]
     ) -> tuple[KeysView[str], dict[str, list[str]]]:
-        """(the arguments of an operator whose parameters have some ``kinds``, list of tensors -> the
-        places in it).
+        """(the arguments of an operator whose parameters have some ``kinds``, list of tensors ->
+        its places).
         """
         if op not in self._prototypes:
             lists = {name: members(kinds, name) for name, kind in kinds.items() if kind in _LISTS}

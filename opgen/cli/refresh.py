@@ -31,7 +31,11 @@ from opgen.cli.paths import OutputPath
     help="Lock to write as one file; the old one by default.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if anything changed.")
-@click.option("--recompute", is_flag=True, help="Compute every case again, changed or not.")
+@click.option(
+    "--recompute",
+    is_flag=True,
+    help="Enumerate and compute every case again, changed or not.",
+)
 @click.option(
     "--bundle",
     metavar="FILE",
@@ -64,8 +68,9 @@ def command(
 ) -> None:
     """Compare a suite with its lock, or rewrite the lock.
 
-    opgen enumerates the plan again. It says which cases were added, removed or changed, by how
-    much, and why. It computes only cases whose spec, plan, kernel or recipe changed.
+    opgen enumerates the plan again, except for pages that it checked before from the same files
+    and with the same code. It says which cases were added, removed or changed, by how much, and
+    why. It computes only cases whose spec, plan, kernel or recipe changed.
     """
     from contextlib import nullcontext
     from pathlib import Path
@@ -75,6 +80,7 @@ def command(
     from opgen.cli import console
     from opgen.files.resources import cases_folder, installed, specs_folder, unlike
     from opgen.generation.processes import mapped
+    from opgen.lock import checked
     from opgen.lock.lockfile import Lock, read_lock
     from opgen.lock.refresh import refresh
     from opgen.model import TIERS
@@ -131,7 +137,9 @@ def command(
             bundle=older,
             progress=advance,
             each=mapped(),
+            checked=checked.remembered(),
         )
+    checked.remember(refreshed.marks)
     if summary:
         write_report(summary, as_markdown(refreshed), force)
     if as_json:

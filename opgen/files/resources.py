@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[1]
+"""The folder of opgen's code."""
 
 
 def _folder(name: str) -> Path:
-    installed = _PACKAGE / name
-    return installed if installed.is_dir() else _PACKAGE.parent / name
+    installed = PACKAGE / name
+    return installed if installed.is_dir() else PACKAGE.parent / name
+
+
+def cache_folder() -> Path:
+    """The folder of what opgen keeps for the next time, and can do without; RuntimeError where the
+    user has no folder of their own.
+    """
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "opgen"
 
 
 def installed() -> bool:
     """Whether this is a copy that was installed, whose files nobody keeps under version control."""
-    return (_PACKAGE / "cases").is_dir()
+    return (PACKAGE / "cases").is_dir()
 
 
 def specs_folder() -> Path:

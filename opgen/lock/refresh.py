@@ -1,7 +1,8 @@
 """A plan against its lock: which cases came, went or changed, by how much, and why.
 
-All cases are enumerated, and only what changed is computed again: a case whose key is what it was
-keeps its digests. Of a page whose lines were altered since, everything is.
+The cases of every page are enumerated that was not checked before, and only what changed is
+computed again: a case whose key is what it was keeps its digests. Of a page whose lines were
+altered since, everything is.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from opgen.generation import engine
 from opgen.generation.inputs import Arrays
 from opgen.generation.kernels import Parts
 from opgen.generation.versions import versions
+from opgen.lock.checked import mark
 from opgen.lock.lockfile import NOTHING, Lock, LockEntry, expectation_text
 from opgen.model import TensorDesc
 from opgen.numerics.arrays import Array
@@ -65,12 +67,25 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """The new lock, what is different from the old one, and how many of its cases were computed."""
+    """The new lock, what is different from the old one, and how many of its cases were
+    computed.
+    """
 
     lock: Lock
     changes: list[Change]
     computed: int
-    cases: int
+
+    @property
+    def cases(self) -> int:
+        """How many cases the lock has."""
+        return sum(map(len, self.lock.entries.values()))
+
+    @property
+    def marks(self) -> set[str]:
+        """What the pages of the lock are known by, now that they are checked."""
+        return {
+            _mark(sources, self.lock.entries[page]) for page, sources in self.lock.sources.items()
+        }
 
 
 def refresh(
@@ -84,14 +99,23 @@ def refresh(
     progress: Callable[[int], None] | None = None,
     each: Each = map,
     compute: Compute = engine.compute,
+    checked: Collection[str] = (),
 ) -> Refreshed:
     """Hold a tier of some pages against a lock. ``everything`` trusts no key and computes all cases
-    again.
+    again. ``checked`` are :attr:`Refreshed.marks` of pages that are known to be as they were.
 
     ``bundle`` is one that was written before: then a changed golden is given in units in the last
     place. ``each`` enumerates pages, ``compute`` gives the data of a batch.
     """
-    suite = plan_suite(pages, tier, each=each)
+    now = {spec.name: sources(spec, plan, tier, seed) for spec, plan in pages}
+    settled = {
+        page: old.entries[page]
+        for page in now
+        if not everything and page in old.entries and page not in old.altered
+        if checked and _mark(now[page], old.entries[page]) in checked
+    }
+    others = [page for page in pages if page[0].name not in settled]
+    suite = plan_suite(others, tier, each=each)
     trusted = {
         case: entry
         for page, entries in old.entries.items()
@@ -99,13 +123,12 @@ def refresh(
         for case, entry in entries.items()
     }
     entries, computed = _entries(suite, seed, trusted, compute, progress)
-    lock, changes = Lock(), list[Change]()
-    for spec, plan in pages:
-        lock.sources[spec.name] = sources(spec, plan, tier, seed)
-        cases = [suite.cases.id[row] for row in suite.rows_of(spec.name).tolist()]
-        before, after = old.entries.get(spec.name, {}), {case: entries[case] for case in cases}
-        lock.entries[spec.name] = after
-        changes += _changes(before, after, _differ(spec.name, lock, old))
+    lock, changes = Lock(now, {page: settled.get(page, {}) for page in now}), list[Change]()
+    for page in suite.specs:
+        cases = [suite.cases.id[row] for row in suite.rows_of(page).tolist()]
+        before, after = old.entries.get(page, {}), {case: entries[case] for case in cases}
+        lock.entries[page] = after
+        changes += _changes(before, after, _differ(page, lock, old))
     changes += [
         Change(case, "removed", ("page",))
         for page in sorted(set(old.sources) - set(lock.sources))
@@ -117,7 +140,11 @@ def refresh(
             replace(change, ulp=ulps.get(change.case)) if change.what == "golden" else change
             for change in changes
         ]
-    return Refreshed(lock, changes, computed, len(entries))
+    return Refreshed(lock, changes, computed)
+
+
+def _mark(sources: Mapping[str, str], entries: Mapping[str, LockEntry]) -> str:
+    return mark(sources, (entry.line for entry in entries.values()))
 
 
 def _differ(page: str, new: Lock, old: Lock) -> tuple[str, ...]:
