@@ -6,15 +6,16 @@ results that stand at the same place. A test fails where the verdict is failed, 
 lenient, unusual and known deviating cases are expected failures (failures under
 ``--opgen-strict``), as are those that ``--opgen-waivers FILE`` names; inconclusive and skipped ones
 are skipped, all with the reason. pytest exits 1 where the cases that ran prove nothing. Other tests
-run beside them only if a path is named.
+run beside them only if a path is named. The id of a case, ``suite.h5::[ID]``, runs it alone.
 """
 
 from __future__ import annotations
 
 import datetime
+import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _NAME = "opgen cases"
 """The plugin of a session that has bundles."""
+_REASONS = 5
+"""Reasons of failures that the summary tells."""
 _REPORTS = "opgen_reports"
 """What the workers of xdist are told: the reports of all bundles, as JSON."""
 
@@ -92,24 +95,32 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     if results and len(results) != len(bundles):
         raise pytest.UsageError("give --opgen-results FILE once for each --opgen-bundle FILE")
-    if (
-        config.args_source is not config.ArgsSource.ARGS
-    ):  # all that is tested, unless paths are given
+    cases = Cases(config)
+    config.pluginmanager.register(cases, _NAME)
+    if config.args_source is not config.ArgsSource.ARGS:  # all that is tested, unless it is named
         config.args = []
-    config.pluginmanager.register(Cases(config), _NAME)
+    here = config.invocation_params.dir
+    if not any((here / arg.split("::")[0]).resolve() in cases.bundles for arg in config.args):
+        config.args += cases.bundles.values()
 
 
 class Cases:
     """The cases of all bundles of a session."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.config, self.bundles = config, list(map(Path, config.getoption("--opgen-bundle")))
-        self.reports: list[DiffReport] = []
+        self.config = config
+        names: list[str] = config.getoption("--opgen-bundle")
+        self.bundles = {(config.invocation_params.dir / name).resolve(): name for name in names}
+        if len(self.bundles) < len(names):
+            raise pytest.UsageError("give each bundle once to --opgen-bundle")
+        self.ids = {path: _ids(name) for path, name in self.bundles.items()}
+        self.reports: dict[Path, DiffReport] = {}
         self.proved: list[bool] = []
         self.numbers: list[bool | None] = []
+        self.reasons: dict[str, list[str]] = defaultdict(list)
 
-    def judge(self) -> list[DiffReport]:
-        """The verdicts on each bundle; a worker of xdist is told them."""
+    def judge(self, chosen: dict[Path, list[str]]) -> dict[Path, DiffReport]:
+        """The verdicts on the chosen cases of each bundle; a worker of xdist is told them."""
         import opgen
         from opgen.comparison import waivers
         from opgen.model import FileError
@@ -117,68 +128,71 @@ class Cases:
 
         told = getattr(self.config, "workerinput", {}).get(_REPORTS)
         if told is not None:
-            return [data.parse(text, "xdist") for text in told]
-        path, results = map(self.config.getoption, ("--opgen-waivers", "--opgen-results"))
+            texts = (data.parse(text, "xdist") for text in told)
+            return dict(zip(self.bundles, texts, strict=True))
+        path = self.config.getoption("--opgen-waivers")
         try:
             accepted = waivers.read(path) if path else []
-            reports = list(map(self._report, self.bundles, results or [None] * len(self.bundles)))
+            reports = {
+                bundle: self._report(bundle, chosen[bundle])
+                for bundle, every in self.ids.items()
+                if chosen[bundle] or not every
+            }
         except (opgen.BundleError, FileError) as error:
             raise pytest.UsageError(str(error)) from None
-        for report in reports:
-            whole = len(reports) == 1
+        whole = len(reports) == 1 and chosen == self.ids
+        for report in reports.values():
             waivers.apply(report, accepted, datetime.date.today(), whole)
         return reports
 
-    def _report(self, path: Path, results: str | None) -> DiffReport:
+    def _report(self, path: Path, chosen: Sequence[str]) -> DiffReport:
         import opgen
         from opgen.devices.running import run
 
-        truth = self.config.getoption("--opgen-truth")
+        cases = [] if len(chosen) == len(self.ids[path]) else chosen
+        truth, answered = map(self.config.getoption, ("--opgen-truth", "--opgen-results"))
+        results = dict(zip(self.bundles, answered, strict=False)).get(path)
         with opgen.open(path) as bundle, tempfile.TemporaryDirectory(prefix="opgen-") as folder:
             if results is None:
                 results = f"{folder}/results.h5"
                 name, device = map(self.config.getoption, ("--opgen-backend", "--opgen-device"))
-                run(bundle, name, results, device=device)
-            report: DiffReport = opgen.diff(bundle, results, truth=truth)
+                run(bundle, name, results, device=device, cases=cases)
+            report: DiffReport = opgen.diff(bundle, results, truth=truth, cases=cases)
         return report
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(
-        self, session: pytest.Session, items: list[pytest.Item]
-    ) -> None:
-        """Add a test per case, before ``-k`` and marks choose among them."""
-        import opgen
+    def rerun(self, item: CaseItem) -> str:
+        """The command that runs one case again."""
+        place = [*self.bundles].index(item.path)
+        words = ["pytest", "--opgen-bundle", self.bundles[item.path]]
+        for name in ("results", "backend", "device", "waivers"):
+            if value := self.config.getoption(f"--opgen-{name}"):
+                words += [f"--opgen-{name}", value[place] if name == "results" else value]
+        words += ["--opgen-truth", self.config.getoption("--opgen-truth")]
+        words += ["--opgen-strict"] if self.config.getoption("--opgen-strict") else []
+        return shlex.join((*words, f"{self.bundles[item.path]}::{item.name}"))
 
-        for number, path in enumerate(self.bundles):
-            try:
-                with opgen.open(path) as bundle:
-                    ids = bundle.ids
-            except opgen.BundleError as error:
-                raise pytest.UsageError(str(error)) from None
-            name = visible(str(path))
-            file = BundleFile.from_parent(
-                session,
-                name=name,
-                nodeid=name,
-                path=path,
-                ids=ids,
-                report=partial(lambda number: self.reports[number], number),
-            )
-            items.extend(file.collect())
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> BundleFile | None:
+        """A bundle is a file of tests."""
+        path = file_path.resolve()
+        return BundleFile.from_parent(parent, path=path) if path in self.bundles else None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Tests are about to run."""
         if not self.config.getoption("collectonly"):
-            self.reports = self.judge()
+            chosen: dict[Path, list[str]] = {path: [] for path in self.bundles}
+            for item in session.items:
+                if isinstance(item, CaseItem):
+                    chosen[item.path].append(item.case)
+            self.reports = self.reports or self.judge(chosen)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """A worker of xdist starts: what is wrong with the files is said before it does."""
         from opgen.report import data
 
-        self.reports = self.reports or self.judge()
-        node.workerinput[_REPORTS] = list(map(data.text, self.reports))
+        self.reports = self.reports or self.judge(self.ids)
+        node.workerinput[_REPORTS] = list(map(data.text, self.reports.values()))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test is done, here or in a worker."""
@@ -186,6 +200,8 @@ class Cases:
         if report.when == "call" and "evidence" in said:
             self.proved.append(said["evidence"])
             self.numbers.append(said["judged"])
+            if report.failed:
+                self.reasons[said["reason"]].append(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Cases that prove nothing are no success."""
@@ -197,33 +213,40 @@ class Cases:
         """Why nothing is proved where cases ran, or a bundle has none."""
         from opgen.comparison.diff_report import why_unproved
 
-        empty = not all(map(len, self.reports))
+        empty = not all(map(len, self.reports.values()))
         return why_unproved(self.proved, self.numbers) if self.proved or empty else ""
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """What there is to say of the whole comparison."""
-        notes = dict.fromkeys(chain.from_iterable(report.notes for report in self.reports))
-        lines = [*notes, *(filter(None, [self.unproved]))]
+        notes = chain.from_iterable(report.notes for report in self.reports.values())
+        reasons = sorted(self.reasons.items(), key=lambda reason: -len(reason[1]))
+        failures = [f"{len(ids)} failed: {reason}: {ids[0]}" for reason, ids in reasons]
+        more = [f"... and {len(failures) - _REASONS} more reasons"] if failures[_REASONS:] else []
+        lines = [*dict.fromkeys(notes), *failures[:_REASONS], *more]
+        lines += filter(None, [self.unproved])
         if lines:
             terminalreporter.section("opgen")
         for line in lines:
             terminalreporter.write_line(visible(line))
 
 
-class BundleFile(pytest.Collector):
-    """A bundle as pytest sees it; ``report`` gives its verdicts once they are there."""
+class BundleFile(pytest.File):
+    """A bundle as pytest sees it."""
 
-    def __init__(
-        self, *, ids: Sequence[str], report: Callable[[], DiffReport], **rest: Any
-    ) -> None:
-        super().__init__(**rest)
-        self.ids, self.report = ids, report
+    @property
+    def cases(self) -> Cases:
+        """The cases of the session, and the verdicts on them once they are there."""
+        plugin = self.config.pluginmanager.get_plugin(_NAME)
+        assert isinstance(plugin, Cases)
+        return plugin
 
     def collect(self) -> Iterator[CaseItem]:
-        """An item per case."""
-        return (
-            CaseItem.from_parent(self, name=f"[{visible(case)}]", case=case) for case in self.ids
-        )
+        """An item per case. Its whole id is given, so that pytest takes it apart as it does one
+        that it has kept, for ``--lf``.
+        """
+        for case in self.cases.ids[self.path]:
+            name = f"[{visible(case)}]"
+            yield CaseItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}", case=case)
 
 
 class CaseItem(pytest.Item):
@@ -239,33 +262,39 @@ class CaseItem(pytest.Item):
         from opgen.comparison.diff_report import judged, proves
         from opgen.comparison.statuses import BAD, PASSED, STRICT
 
-        report = self.parent.report()
+        cases = self.parent.cases
+        report = cases.reports[self.path]
         verdict = report[self.case]
-        self.user_properties.append(("verdict", verdict.verdict))
-        self.user_properties.append(("evidence", proves(verdict)))
-        self.user_properties.append(("judged", judged(verdict)))
         said = ": ".join(filter(None, (verdict.verdict, visible(verdict.detail))))
+        facts = {key: verdict.metrics.get(key) for key in ("op", "product", "dtype", "recipe")}
+        self.user_properties += [
+            ("verdict", verdict.verdict),
+            ("evidence", proves(verdict)),
+            ("judged", judged(verdict)),
+            ("reason", said),
+            *((key, visible(fact)) for key, fact in facts.items() if fact),
+            ("rerun", cases.rerun(self)),
+        ]
         if self.case in report.waived:
             pytest.xfail(f"waived, {visible(report.waived[self.case])}: {said}")
         if report.fails(verdict, self.config.getoption("--opgen-strict")):
-            raise CaseFailure(f"{visible(self.case)}\n{said}")
+            pytest.fail(said, pytrace=False)
         if verdict.verdict in STRICT - BAD:
             pytest.xfail(said)
         if verdict.verdict != PASSED:
             pytest.skip(said)
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The verdict instead of a traceback."""
-        return (
-            str(excinfo.value)
-            if isinstance(excinfo.value, CaseFailure)
-            else super().repr_failure(excinfo)
-        )
-
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Where a test stands: in the bundle."""
-        return self.parent.path, None, visible(self.case)
+        return self.path, None, visible(self.case)
 
 
-class CaseFailure(Exception):
-    """A case whose verdict is bad."""
+def _ids(path: str) -> list[str]:
+    """The ids of a bundle."""
+    import opgen
+
+    try:
+        with opgen.open(path) as bundle:
+            return list(bundle.ids)
+    except opgen.BundleError as error:
+        raise pytest.UsageError(str(error)) from None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -33,15 +35,14 @@ def files(tmp_path_factory):
     return folder
 
 
-def run(folder: Path, *options: str) -> tuple[int, str]:
+def run(folder: Path, *options: str, cached: bool = False) -> tuple[int, str]:
     outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
         [
             sys.executable,
             "-m",
             "pytest",
-            "-p",
-            "no:cacheprovider",
+            *(() if cached else ("-p", "no:cacheprovider")),
             "-p",
             "opgen.pytest_plugin",
             "-rA",
@@ -86,9 +87,84 @@ def test_k_chooses_cases(files):
     assert (code, "3 passed, 26 deselected" in said) == (0, True), said
 
 
+BOTH = ("--opgen-bundle", "suite.h5", "--opgen-results", "results.h5")
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")])
+def test_an_id_that_was_printed_runs_its_case_alone(files, workers):
+    """Also from another folder than that of the bundle, and beside tests of one's own."""
+    _, said = run(files, *BOTH)
+    (printed,) = re.findall(r"^FAILED (\S+pad-FLOAT\]) - ", said, re.MULTILINE)
+    code, said = run(files, *BOTH, printed, *workers)
+    assert (code, "1 failed in" in said) == (1, True), said
+    inner = files / "inner"
+    inner.mkdir(exist_ok=True)
+    up = [option.replace("s", "../s", 1) if option[0] == "s" else option for option in BOTH]
+    up[3] = "../results.h5"
+    code, said = run(inner, *up, f"../{printed}")
+    assert (code, "1 failed in" in said) == (1, True), said
+
+
+def test_what_failed_last_runs_again(files):
+    code, said = run(files, *BOTH, cached=True)
+    assert (code, "2 failed, 25 passed" in said) == (1, True), said
+    code, said = run(files, *BOTH, "--lf", cached=True)
+    assert code == 1 and re.search("= 2 failed(, 27 deselected)? in", said), said
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")])
+def test_a_junit_file_says_when_where_what_and_how_to_run_it_again(files, workers):
+    run(files, *BOTH, "--junit-xml", "junit.xml", *workers)
+    (suite,) = ElementTree.parse(files / "junit.xml").getroot()
+    assert suite.get("timestamp", "")[:2] == "20" and suite.get("hostname")
+    (case,) = [case for case in suite if case.get("name") == "[pad-FLOAT]"]
+    facts = {fact.get("name"): fact.get("value", "") for fact in case.iter("property")}
+    assert facts["verdict"] == "failed" and facts["op"] == "aclnnReflectionPad2dBackward"
+    assert (facts["product"], facts["dtype"]) == ("ascend910b", "FLOAT")
+    assert facts["reason"].startswith("failed: gradInput: 120 of 120 elements beyond the bound")
+    pytest_word, *again = shlex.split(facts["rerun"])
+    assert pytest_word == "pytest"
+    code, said = run(files, *again)
+    assert (code, "1 failed in" in said) == (1, True), said
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")])
+def test_the_summary_gives_the_reasons_whatever_the_width(files, workers):
+    _, said = run(files, *BOTH, *workers)
+    summary = said[said.index("== opgen ==") :]
+    assert "1 failed: failed: gradInput: 120 of 120 elements beyond the bound" in summary
+    assert "1 failed: crashed: crash in the first phase, expected 161001" in summary
+    assert ": suite.h5::[pad-FLOAT]\n" in summary
+
+
+def test_a_backend_runs_only_the_cases_that_are_asked_for(files):
+    (files / "mine.py").write_text(BACKEND, encoding="utf-8")
+    options = ("--opgen-bundle", "suite.h5", "--opgen-backend", "./mine.py:Device")
+    run(files, *options, "suite.h5::[pad-FLOAT]")
+    assert (files / "asked.txt").read_text(encoding="utf-8") == "pad-FLOAT\n"
+
+
+BACKEND = """
+import opgen
+
+class Device(opgen.Backend):
+    name = "mine"
+
+    def open(self, bundle, cases):
+        return {}
+
+    def answers(self, cases):
+        for case in cases:
+            with open("asked.txt", "a") as file:
+                print(case, file=file)
+            yield opgen.Result(case, 0)
+"""
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ([*BOTH, *BOTH], "give each bundle once to --opgen-bundle"),
         (
             ["--opgen-bundle", "suite.h5"],
             "needs either --opgen-results FILE or --opgen-backend NAME",
