@@ -50,7 +50,7 @@ GROUPS = {
     "Make suites": ("generate", "cases", "merge", "capture"),
     "Ask": ("explain", "ops", "page", "judge", "inspect"),
     "Measure": ("coverage", "mutants", "backtest", "learn"),
-    "Run and judge devices": ("run", "diff", "compare", "minimize"),
+    "Run and judge devices": ("run", "diff", "compare", "minimize", "explore"),
     "Maintain": ("draft", "check", "audit", "refresh", "verify", "schema"),
     "Exchange with other tools": ("import", "export", "unpack"),
 }

@@ -73,12 +73,25 @@ def minimize(
         if not failures:
             text = "passes when it is run again: there is nothing to minimize"
             raise FileError([Problem(case.id, None, "", text)])
-        spec = catalog(edition).by_page[case.op, case.product]
-        (rules,) = _broken(spec, [call])
-        reduction = _Reduction(trials, spec, rules, failures[0], most)
-        for failure in reduction.steps():
-            progress(failure)
-        return Minimal(reduction.best, elements_of(call), trials.ran)
+        return reduced(trials, failures[0], most, progress)
+
+
+def reduced(
+    trials: Trials,
+    failure: Failure,
+    most: int = MOST_RUN,
+    progress: Callable[[Failure], None] = lambda failure: None,
+) -> Minimal:
+    """The simplest call that fails as one does that was tried, found in at most ``most`` more
+    trials.
+    """
+    call, ran = failure.call, trials.ran
+    spec = catalog(trials.edition).by_page[call.api, call.product]
+    (rules,) = _broken(spec, [call])
+    reduction = _Reduction(trials, spec, rules, failure, ran + most)
+    for simpler_one in reduction.steps():
+        progress(simpler_one)
+    return Minimal(reduction.best, elements_of(call), trials.ran - ran)
 
 
 @dataclass

@@ -16,6 +16,8 @@ from opgen.spec.spec import Parameter, Spec
 
 MOST_PAIRS = 3200
 """Pairs of choices that are made smaller at once, at most: there is one for every two choices."""
+BLOCKS = tuple(1 << power for power in range(3, 14))
+"""What a number is made smaller by, so that its rest stays the same: a fault may need that."""
 SHRINKS = (
     lambda value: min(value, 1),
     lambda value: min(value, 2),
@@ -92,7 +94,9 @@ def _smaller(value: Any) -> list[Any]:
         return simple[: simple.index(value)] if value in simple else simple
     if value < 0:
         return [0, 1, value // 2 + 1]
-    return [less for less in dict.fromkeys((0, 1, 2, value // 2, value - 1)) if less < value]
+    blocks = [value - block for block in BLOCKS if block < value]
+    near = (0, 1, 2, value // 2, value - 1, *blocks)
+    return [less for less in dict.fromkeys(near) if less < value]
 
 
 def _of_a_kind(candidate: Candidate) -> Iterator[Assignment]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
 from opgen.bundle.results.writer import Results
@@ -26,6 +26,7 @@ from opgen.numerics.formats import DTYPES
 from opgen.spec.catalog import catalog
 from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan_check import shipped_plan
+from opgen.suite.suite import Suite
 
 
 @dataclass
@@ -56,7 +57,17 @@ class Trials:
             given=own,
             recipe=recipe,
         )
-        suite, self.ran = fitting(suite, "", skip=True), self.ran + len(calls)
+        with self.judged(suite) as judged:
+            return [
+                judged.failure(named.id, named.call, recipe, named.id in own)
+                for named in calls
+                if judged.verdicts[named.id].verdict in BAD
+            ]
+
+    @contextmanager
+    def judged(self, suite: Suite) -> Iterator[JudgedTrial]:
+        """A suite, run and judged; what it needed is thrown away with the block."""
+        suite, self.ran = fitting(suite, "", skip=True), self.ran + len(suite.cases)
         bundle, results = self.folder / f"{self.ran}.h5", self.folder / f"{self.ran}.results.h5"
         edition = {"edition": self.edition} if self.edition else {}
         engine.write(suite, bundle, {"seed": self.seed, **edition}, seed=self.seed)
@@ -64,16 +75,9 @@ class Trials:
             run(file, self.backend, results, watch=False)
             with Results.open(results) as answers:
                 verdicts = {verdict.case: verdict for verdict in diff(file, answers)}
-                failures = [
-                    self._failure(
-                        file[named.id], named, verdicts[named.id], answers, recipe, named.id in own
-                    )
-                    for named in calls
-                    if verdicts[named.id].verdict in BAD
-                ]
+                yield JudgedTrial(self, file, answers, verdicts)
         bundle.unlink()
         results.unlink()
-        return failures
 
     def _may_hold_data(self, call: Call) -> bool:
         """Whether the inputs of a call have the shapes of ``data``, and are complex where it is."""
@@ -85,22 +89,26 @@ class Trials:
             if isinstance(desc, TensorDesc)
         } == {name: (array.shape, np.iscomplexobj(array)) for name, array in self.data.items()}
 
-    def _failure(
-        self,
-        case: CaseView,
-        named: NamedCall,
-        verdict: Verdict,
-        answers: ResultsFile,
-        recipe: str,
-        own: bool,
-    ) -> Failure:
-        answer = answers[case.id] if case.id in answers else None  # noqa: SIM401  it has no get
+
+@dataclass(frozen=True)
+class JudgedTrial:
+    """A bundle of trials, a device's answers to it, and the verdicts by case."""
+
+    trials: Trials
+    bundle: Bundle
+    answers: ResultsFile
+    verdicts: Mapping[str, Verdict]
+
+    def failure(self, name: str, call: Call, recipe: str, own: bool = False) -> Failure:
+        """A case that fails, with everything that shows it."""
+        case, verdict = self.bundle[name], self.verdicts[name]
+        answer = self.answers[name] if name in self.answers else None  # noqa: SIM401  it has no get
         return Failure(
-            call=named.call,
-            id=case.id,
+            call=call,
+            id=name,
             recipe=recipe,
             compute=case.compute,
-            seed=self.seed,
+            seed=self.trials.seed,
             verdict=verdict.verdict,
             detail=verdict.detail,
             status=answer.status if answer else None,
@@ -111,5 +119,5 @@ class Trials:
             bound=dict(case.bound),
             outputs=dict(answer.outputs) if answer else {},
             own=own,
-            guard=self.backend.guard,
+            guard=self.trials.backend.guard,
         )

@@ -12,10 +12,10 @@ from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize
 from opgen.calls.jsonl import NamedCall
 from opgen.calls.purposes import Purposes
-from opgen.calls.table import from_calls
+from opgen.calls.table import CallTable, from_calls
 from opgen.model import Call, FileError, Kind, Problem
 from opgen.numerics.recipes import DEFAULT
-from opgen.oracle.judgement import judge
+from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Given
 from opgen.suite.budget import NO_LIMIT, CaseLimit
@@ -37,9 +37,10 @@ def call_suite(
     file: str = "",
 ) -> Suite:
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
-    the arrays of its tensors, ``recipe`` draws the others. Calls beyond the ``limit`` have no
-    data. ``source`` is that of :func:`opgen.suite.suite.plan_suite`. FileError of
-    the calls' ``file`` where a given array holds what the rules of its page forbid.
+    the arrays of its tensors; the call's own recipe draws the others, or else ``recipe``. Calls
+    beyond the ``limit`` have no data. ``source`` is that of
+    :func:`opgen.suite.suite.plan_suite`. FileError of the calls' ``file`` where a given array holds
+    what the rules of its page forbid.
     """
     number, first = factorize([id(named.call) for named in calls])
     distinct = [calls[i].call for i in first.tolist()]
@@ -50,24 +51,38 @@ def call_suite(
     for i, (spec, of_operator) in enumerate(asked):
         mine = np.flatnonzero(of_page.number == i)
         places.append(np.flatnonzero(of_page.number[number] == i))
-        count = len(places[-1])
         table = from_calls(spec.api, spec.kinds, [distinct[j] for j in mine.tolist()])
-        kind: Categorical[Kind] = Categorical.constant("given", count)
-        purposes: Categorical[Purposes] = Categorical.constant((), count)
-        cases = CaseTable.of_calls(
+        entries = [calls[place] for place in places[-1].tolist()]
+        cases = _cases(
             table,
             np.searchsorted(mine, number[places[-1]]),
-            [calls[j].id for j in places[-1].tolist()],
-            kind,
-            purposes,
-            Categorical.constant("", count),
-            Categorical.constant(recipe, count),
+            [entry.id for entry in entries],
+            [entry.extra.get("recipe", recipe) for entry in entries],
         )
         judged = judge(spec, table)
-        entries = [calls[place] for place in places[-1].tolist()] if given else []
-        problems += unlawful(judged, cases.row, entries, given, file)
+        problems += unlawful(judged, cases.row, entries if given else [], given, file)
         if not problems:
             parts.append(labelled_suite(of_operator, judged, cases, given, limit, source))
     if problems:
         raise FileError(problems)
     return joined(asked, parts, places)
+
+
+def table_suite(
+    plan: Plan, judged: Judgement, ids: Sequence[str], recipes: Sequence[str], source: Source = None
+) -> Suite:
+    """One case per row of a judged table, whose data are drawn by its recipe."""
+    every = np.arange(len(ids))
+    cases = _cases(judged.table, every, ids, recipes)
+    part = labelled_suite(plan, judged, cases, NOTHING, NO_LIMIT, source)
+    return joined([(judged.spec, plan)], [part], [every])
+
+
+def _cases(
+    table: CallTable, row: np.ndarray, ids: Sequence[str], recipes: Sequence[str]
+) -> CaseTable:
+    """Cases that somebody gives, for no purpose that is known."""
+    kind: Categorical[Kind] = Categorical.constant("given", len(ids))
+    purposes: Categorical[Purposes] = Categorical.constant((), len(ids))
+    nearest = Categorical.constant("", len(ids))
+    return CaseTable.of_calls(table, row, ids, kind, purposes, nearest, Categorical.of(recipes))

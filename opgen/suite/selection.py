@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -167,13 +167,11 @@ class Request:
             if (not apis or entry.call.api in apis)
             and (not self.products or entry.call.product in self.products)
         ]
-        unnamed = [
-            Problem(self.calls, entry.line, "", f"the id {entry.id[:60]!r} {why}")
-            for entry in some
-            if (why := _unkept(entry.id))
+        problems = [
+            Problem(self.calls, entry.line, "", why) for entry in some for why in _faults(entry)
         ]
-        if unnamed:
-            raise FileError(unnamed)
+        if problems:
+            raise FileError(problems)
         pages = known.pages({entry.call.api for entry in some})
         outputs = {spec.api: [p.name for p in spec.outputs] for spec in pages}
         return list(zip(some, read_dumps(some, self.calls, outputs), strict=True))
@@ -183,12 +181,9 @@ class Request:
         """SHA-256 over :attr:`given`, ids, arguments and tensors; empty where nothing is given."""
         digest = sha256()
         for entry, arrays in self.given:
-            digest.update(
-                json.dumps(
-                    [entry.id, entry.call.api, entry.call.product, to_json(entry.call)]
-                ).encode()
-                + b"\n"
-            )
+            recipe = [entry.extra["recipe"]] if "recipe" in entry.extra else []
+            said = [entry.id, entry.call.api, entry.call.product, to_json(entry.call), *recipe]
+            digest.update(json.dumps(said).encode() + b"\n")
             for name, array in sorted(arrays.items()):
                 digest.update(name.encode() + array.tobytes())
         return digest.hexdigest() if self.given else ""
@@ -213,15 +208,27 @@ class Request:
 
     def _recipe(self) -> None:
         """FileError unless the recipe exists and is for calls."""
-        if self.recipe not in RECIPES:
-            text = (
-                f"no such recipe{did_you_mean(self.recipe, RECIPES)}; known: {', '.join(RECIPES)}"
-            )
-            raise FileError.of("`recipe`", self.recipe, text)
+        if why := _no_recipe(self.recipe):
+            raise FileError.of("`recipe`", self.recipe, why)
         if not self.files:
             raise FileError.of(
                 "`recipe`", self.recipe, "is for `calls`; a plan names the recipes of its cases"
             )
+
+
+def _faults(entry: NamedCall) -> Iterator[str]:
+    """Why a call can be no case: no bundle can keep its id, or nobody knows its recipe."""
+    if why := _unkept(entry.id):
+        yield f"the id {entry.id[:60]!r} {why}"
+    if "recipe" in entry.extra and (why := _no_recipe(entry.extra["recipe"])):
+        yield f"recipe: {str(entry.extra['recipe'])[:60]}: {why}"
+
+
+def _no_recipe(name: object) -> str:
+    """What is said of a recipe that does not exist; empty for one that does."""
+    if isinstance(name, str) and name in RECIPES:
+        return ""
+    return f"no such recipe{did_you_mean(str(name), RECIPES)}; known: {', '.join(RECIPES)}"
 
 
 def _unkept(name: str) -> str:

@@ -1,0 +1,256 @@
+"""Calls beyond plans: drawn at random, run on a device, judged, and what fails reduced to causes.
+
+A round draws calls of one page and prefers those with pairs of values that no call had before. Of
+those that fail, the simplest one that no known cause explains is reduced.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+from pathlib import Path
+from time import monotonic
+from typing import Unpack
+
+import numpy as np
+
+from opgen.calls.jsonl import NamedCall
+from opgen.calls.table import from_calls
+from opgen.calls.vocabulary import vocabulary
+from opgen.comparison.statuses import BAD, SKIPPED
+from opgen.devices import Backend, Settings
+from opgen.devices import backend as backend_of
+from opgen.minimization.assignment import Assignment, candidate_of, complexity
+from opgen.minimization.failure import Failure
+from opgen.minimization.reduction import reduced
+from opgen.minimization.trials import JudgedTrial, Trials
+from opgen.minimization.value_coverage import ValueCoverage
+from opgen.model import NOT_RUN, Call, FileError
+from opgen.numerics.recipes import DEFAULT
+from opgen.oracle.judgement import judge
+from opgen.spec.catalog import catalog
+from opgen.spec.spec import Spec
+from opgen.suite.given_calls import table_suite
+from opgen.suite.naming import case_ids
+from opgen.suite.planning.plan_check import shipped_plan
+from opgen.suite.random_calls import DrawnCalls, RandomCalls
+from opgen.suite.suite import crashing
+
+CALLS = 512
+"""Calls of a round, at most."""
+CHOICE = 4
+"""Calls that are drawn for each that is run."""
+REDUCED = 1000
+"""Calls that are run to reduce one failure, about, at most."""
+LOOKED_AT = 40
+"""Failing calls of a round, the simplest, of which one is reduced."""
+NAMES = 4
+"""Ids that are tried for a reduced call, since its data follow from its id."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A call that fails and that cannot be made simpler, and the one that was drawn."""
+
+    failure: Failure
+    drawn: Call
+
+    @property
+    def line(self) -> Mapping[str, object]:
+        """The call as a line of a call file has it, with the recipe that draws its data."""
+        recipe = {"recipe": self.failure.recipe} if self.failure.recipe != DEFAULT else {}
+        return {**self.failure.call_json(), **recipe}
+
+
+@dataclass
+class Explored:
+    """What was seen until now: how many calls with which verdict, distinct values and pairs of
+    values, and the causes of what failed.
+    """
+
+    verdicts: Counter[str] = field(default_factory=Counter)
+    values: int = 0
+    pairs: int = 0
+    causes: list[Cause] = field(default_factory=list)
+
+    @property
+    def calls(self) -> int:
+        """Calls that were drawn and judged."""
+        return self.verdicts.total()
+
+    @property
+    def failed(self) -> bool:
+        """Whether a call failed."""
+        return any(self.verdicts[verdict] for verdict in BAD)
+
+
+class _Page:
+    """One page: what draws its calls, and what they covered."""
+
+    def __init__(self, spec: Spec, edition: str, seed: int) -> None:
+        self.plan = shipped_plan(spec.api, edition)
+        tier = "full" if "full" in self.plan.tiers else next(iter(self.plan.tiers))
+        self.random = RandomCalls(spec, self.plan, tier, seed)
+        self.coverage = ValueCoverage(self.random.names, self.random.extents)
+
+    def draw(self, most: int, invalid: bool) -> DrawnCalls:
+        """The calls of a round, which the host survives: those with the most that is new, and as
+        many others.
+        """
+        aims = self.coverage.aims(CHOICE * most, self.random.random)
+        drawn = self.random.draw(aims, invalid)
+        drawn = drawn.take(np.flatnonzero(~crashing(drawn.judged)))
+        newest = np.argsort(-self.coverage.new(drawn.judged), kind="stable")[: most // 2]
+        others = np.setdiff1d(self.random.random.shuffled(len(drawn)), newest, assume_unique=True)
+        chosen = drawn.take(np.concatenate([newest, others])[:most])
+        self.coverage.add(chosen.judged)
+        return chosen
+
+
+def explore(
+    operators: Sequence[str],
+    backend: str | Backend,
+    *,
+    minutes: float = np.inf,
+    draws: float = np.inf,
+    causes: float = np.inf,
+    seed: int = 0,
+    invalid: bool = False,
+    edition: str = "",
+    most: int = REDUCED,
+    progress: Callable[[Explored], None] = lambda explored: None,
+    **settings: Unpack[Settings],
+) -> Explored:
+    """Draw calls of some operators at random, run them and reduce what fails, until so many
+    ``minutes`` are over, so many calls were drawn or so many ``causes`` are known.
+
+    ``backend`` and ``settings`` are as for :func:`opgen.run`. Of the same ``seed`` and number of
+    ``draws``, and the same answers, everything is the same. ``invalid``: draw calls that break one
+    rule in place of legal ones. ``most`` calls, about, are run to reduce a failure. ``progress`` is
+    called after every round and every cause. FileError where no call can be drawn or none is run.
+    """
+    if isinstance(backend, str):
+        backend = backend_of(backend, **settings)
+    end, state = monotonic() + 60 * minutes, Explored()
+    with tempfile.TemporaryDirectory(prefix="opgen-explore-") as folder:
+        search = _Search(Trials(backend, 0, Path(folder), edition=edition), state, invalid, most)
+        known = catalog(edition)
+        specs = known.pages([known.api(name) for name in operators])
+        pages = [_Page(spec, edition, seed) for spec in specs]
+        for page in cycle(pages):
+            left = int(min(CALLS, draws - state.calls))
+            if left <= 0 or monotonic() >= end or len(state.causes) >= causes:
+                break
+            failure = search.round(page, left)
+            state.values = sum(len(page.coverage.values) for page in pages)
+            state.pairs = sum(page.coverage.pairs for page in pages)
+            progress(state)
+            if failure and search.reduce(failure):
+                progress(state)
+    return state
+
+
+@dataclass
+class _Search:
+    """Rounds on one device, and what came of them."""
+
+    trials: Trials
+    state: Explored
+    invalid: bool
+    most: int
+    known: list[tuple[Failure, Assignment]] = field(default_factory=list)
+
+    def round(self, page: _Page, most: int) -> Failure | None:
+        """Draw, run and judge calls; the failing one to reduce, if there is one that no known cause
+        explains.
+        """
+        drawn = page.draw(most, self.invalid)
+        recipes = drawn.recipes.tolist()
+        kind = "invalid" if self.invalid else "valid"
+        ids = case_ids(drawn.judged, [kind] * len(drawn), [()] * len(drawn), recipes, {})
+        rows = {name: row for row, name in enumerate(ids)}  # equal calls have one id
+        every = np.array(list(rows.values()), dtype=np.int64)
+        drawn = drawn.take(every)
+        suite = table_suite(page.plan, drawn.judged, list(rows), drawn.recipes.tolist())
+        with self.trials.judged(suite) as judged:
+            self.state.verdicts += Counter(v.verdict for v in judged.verdicts.values())
+            self._check(judged)
+            bad = {
+                name: judged.bundle[name].asked
+                for name, verdict in judged.verdicts.items()
+                if verdict.verdict in BAD
+            }
+            for name in sorted(bad, key=lambda name: complexity(bad[name]))[:LOOKED_AT]:
+                failure = judged.failure(name, bad[name], recipes[rows[name]])
+                if not self._explained(failure):
+                    return failure
+        return None
+
+    def _check(self, judged: JudgedTrial) -> None:
+        """FileError where no call was drawn, or where a device runs nothing at all."""
+        if not self.state.calls:
+            raise FileError.of("opgen", "", "no such call could be drawn")
+        if not self.state.verdicts.keys() - {SKIPPED}:
+            reasons = {answer.error for answer in judged.answers if answer.status == NOT_RUN}
+            raise FileError.of("`backend`", "", f"ran no call: {'; '.join(sorted(reasons)[:3])}")
+
+    def _explained(self, failure: Failure) -> bool:
+        """Whether a call fails as a known cause does, and has all that this one needs."""
+        alike = [needed for cause, needed in self.known if cause.kind == failure.kind]
+        own = candidate_of(self._spec(failure.call), failure.call).chosen if alike else {}
+        return any(_has(own, needed) for needed in alike)
+
+    def reduce(self, failure: Failure) -> bool:
+        """Reduce a failing call; whether its cause is new."""
+        minimal = reduced(self.trials, failure, self.most).failure
+        call = minimal.call
+        self.known.append((minimal, _needed(candidate_of(self._spec(call), call).chosen)))
+        new = all(cause.failure.call != call for cause in self.state.causes)
+        if new:
+            self.state.causes.append(Cause(self._named(minimal), failure.call))
+        return new
+
+    def _named(self, minimal: Failure) -> Failure:
+        """A minimal failure under the id of its call, with the plainest data that show it under
+        such an id; as it is where none of a few does.
+        """
+        spec, call = self._spec(minimal.call), minimal.call
+        judged = judge(spec, from_calls(spec.api, spec.kinds, [call]))
+        kind = "valid" if judged.valid[0] else "invalid"
+        (name,) = case_ids(judged, [kind], [()], [DEFAULT], {})
+        names = [name, *(f"{name}.{again}" for again in range(1, NAMES))]
+        for recipe in dict.fromkeys([DEFAULT, minimal.recipe]):
+            tried = self.trials.failures([NamedCall(each, call, {}) for each in names], recipe)
+            for failure in tried:
+                if failure.kind == minimal.kind:
+                    return failure
+        return minimal
+
+    def _spec(self, call: Call) -> Spec:
+        return catalog(self.trials.edition).by_page[call.api, call.product]
+
+
+def _needed(chosen: Assignment) -> Assignment:
+    """What of a minimal call is not as simple as it can be, and therefore part of the cause."""
+    plain = vocabulary().index["dtype"]["FLOAT"]
+    return {
+        (name, what): value
+        for (name, what), value in chosen.items()
+        if isinstance(value, int | float)
+        and (name, what) != ("product", "")
+        and what not in ("null", "format", "len")
+        and value not in ((plain,) if what == "dtype" else (0, 1))
+    }
+
+
+def _has(chosen: Assignment, needed: Assignment) -> bool:
+    """Whether a call has the words of a cause, and numbers at least as large."""
+    for (name, what), value in needed.items():
+        own = chosen.get((name, what), value)
+        same = what in ("", "rank") and isinstance(own, int | float) and abs(own) >= abs(value)
+        if not same and own != value:
+            return False
+    return True
