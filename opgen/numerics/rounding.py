@@ -60,9 +60,13 @@ def in_compute(values: Array, storage: str, to: str) -> Array:
 
     Those of DOUBLE and complex dtypes are computed with as they are.
     """
+    return values if as_they_are(storage, to) else rounded(values, to)
+
+
+def as_they_are(storage: str, to: str) -> bool:
+    """Whether no value of a storage dtype is rounded before it is computed with in another."""
     part = DTYPES[storage].part.name
-    exact = DTYPES[storage].complex or part == "DOUBLE" or holds(to, part)
-    return values if exact else rounded(values, to)
+    return DTYPES[storage].complex or part == "DOUBLE" or holds(to, part)
 
 
 def holds(to: str, other: str) -> bool:

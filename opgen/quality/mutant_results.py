@@ -16,7 +16,8 @@ from opgen.suite.enumeration.reasons import never
 CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED = "caught", "noticed", "masked", "impossible", "missed"
 OUTCOMES = (CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED)
 """``masked``: wherever a wrong checker holds its rule wrong, another rule is broken too and gives
-an admissible answer; ``impossible``: the page itself lets no call break the rule."""
+an admissible answer; ``impossible``: the page itself lets no call break the rule, or a library ends
+the host process on every call that does."""
 
 
 @dataclass

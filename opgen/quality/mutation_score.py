@@ -37,7 +37,7 @@ from opgen.quality.mutants import ALL, modes
 from opgen.quality.mutants.bundle_cases import PageCases, cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, WrongChecker
 from opgen.quality.mutants.device import answer
-from opgen.quality.mutants.equivalent import between, broken_besides, stricter, vacuous
+from opgen.quality.mutants.equivalent import between, broken_besides, fatal, stricter, vacuous
 from opgen.quality.mutants.mutant import NOTHING, DeviceBatch, Mutant, Outputs
 from opgen.suite.enumeration.reasons import unreachable
 
@@ -208,4 +208,5 @@ def _why_not(cases: PageCases, checker: WrongChecker, result: MutantResult) -> t
         return "every call that has what it compares breaks another rule", MASKED
     if judged.broken[place].any():
         return "no case that it judges wrong", ""
-    return "no case breaks the rule", ""
+    proof = fatal(cases, checker)
+    return proof or "no case breaks the rule", IMPOSSIBLE if proof else ""

@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 
 import opgen
 from opgen.bundle.read.reader import Bundle
+from opgen.calls.table import from_calls
 from opgen.cli import main
 from opgen.comparison.verdicts import diff
 from opgen.devices import backend
@@ -27,8 +28,10 @@ from opgen.generation.header import header
 from opgen.golden import kernel
 from opgen.model import FileError, TensorDesc
 from opgen.numerics.rounding import rounded
+from opgen.oracle.judgement import judge
 from opgen.quality.mutant_results import (
     CAUGHT,
+    IMPOSSIBLE,
     MASKED,
     MISSED,
     NOTICED,
@@ -57,9 +60,10 @@ from opgen.quality.mutation_score import score
 from opgen.report import mutants as report
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
+from opgen.suite.planning.plan_check import handwritten_calls
 from opgen.suite.selection import Request
 from opgen.suite.suite import plan_suite
-from tests.support.suites import computed, page, suite
+from tests.support.suites import computed, page, plan, suite
 
 OPERATORS = (
     "avg_pool2d_backward",
@@ -321,8 +325,8 @@ def test_a_wrong_control_voids_the_score(pads: Bundle) -> None:
 def batches(op: str) -> Iterator[DeviceBatch]:
     """Batches of the standard tier in a random order, as a device gets them."""
     pages, tier = Request((op,), plan="standard").pages()
-    for spec, plan in pages:
-        suite = plan_suite([(spec, plan)], tier)
+    for spec, of_op in pages:
+        suite = plan_suite([(spec, of_op)], tier)
         chosen = [
             batch
             for batch in suite.batches
@@ -560,6 +564,47 @@ def test_a_rule_that_is_never_broken_alone_is_masked(kept: MutationScore) -> Non
     )
     one = next(one for one in result.members if one.mutant == "not_enforced/gradInput.dtype")
     assert one.outcome == MASKED and "same_dtype" in one.why
+
+
+def test_a_null_pointer_on_which_a_library_ends_the_host_is_left_to_the_tier_of_crashes(
+    tmp_path: Path,
+) -> None:
+    with opgen.open(written(tmp_path / "one.h5", Request(("softplus_backward",)))) as bundle:
+        (result,) = score(bundle, [find("not_enforced")]).results
+    members = {member.mutant.partition("/")[2]: member for member in result.members}
+    for name in ("beta", "threshold"):
+        assert members[f"{name}.null"].outcome == IMPOSSIBLE
+        assert "end the host process" in members[f"{name}.null"].why
+    assert members["self.null"].outcome == members["gradOutput.null"].outcome == CAUGHT
+
+
+def test_what_a_dtype_leaves_as_it_is_shows_no_device_that_computes_in_it(tmp_path: Path) -> None:
+    """DOUBLE is computed with as it is; a result that is kept in FLOAT is another one."""
+    with opgen.open(written(tmp_path / "one.h5", Request(("leaky_relu_backward",)))) as bundle:
+        chosen = [find("computes_hfloat32"), find("computes_float")]
+        results = {result.mutant: result for result in score(bundle, chosen).results}
+    stored = {
+        name: next(one for one in result.members if one.mutant.endswith("/as stored"))
+        for name, result in results.items()
+    }
+    assert stored["computes_hfloat32"].outcome == IMPOSSIBLE
+    assert stored["computes_float"].outcome == CAUGHT
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("empty-everywhere", []),
+        ("one-short-of-the-kernel-in-depth", ["empty_reach_depth"]),
+        ("one-short-of-the-kernel-in-height", ["empty_reach_height"]),
+        ("no-output-channels", ["weight.empty"]),
+    ],
+)
+def test_handwritten_convolutions_break_what_they_are_for(name: str, broken: list[str]) -> None:
+    spec = page("convolution_backward.2026-08")
+    calls = {pin.id: call for pin, call in handwritten_calls(plan(spec.op), spec, ["standard"])}
+    judged = judge(spec, from_calls(spec.api, spec.kinds, [calls[name]]))
+    assert [one.rule for one in judged.expectation(0).breaks] == broken
 
 
 # the device, the command, the manual --------------------------------------------------------------

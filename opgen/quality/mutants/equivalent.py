@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
 import numpy as np
 
+from opgen.oracle.judgement import judge
 from opgen.quality.mutants.bundle_cases import PageCases
 from opgen.quality.mutants.checkers import WrongChecker
 from opgen.spec.spec import Spec
-from opgen.suite.enumeration.reasons import conjuncts
+from opgen.suite.enumeration.reasons import FATAL, conjuncts
+from opgen.suite.suite import crashing
 
 
 def stricter(spec: Spec, checker: WrongChecker) -> str:
@@ -89,6 +92,21 @@ def between(checker: WrongChecker) -> str:
             if only % int(factor[1]):
                 return f"what it limits is a multiple of {factor[1]}, and never {only}"
     return ""
+
+
+def fatal(cases: PageCases, checker: WrongChecker) -> str:
+    """Why no suite but that of the tier crash breaks a rule about a null pointer: a library ends
+    the host process on each call that is legal but for the null pointer.
+    """
+    rule, columns = checker.rule, dict(cases.table.columns)
+    if rule.key != "null" or rule.parameter is None:
+        return ""
+    column = columns[rule.parameter]
+    columns[rule.parameter] = replace(column, null=np.ones_like(column.null))
+    judged = judge(cases.spec, replace(cases.table, columns=columns))
+    alone = judged.broken.sum(axis=0) == judged.broken[cases.spec.rules.index(rule)]
+    alone &= ~judged.valid
+    return FATAL if alone.any() and crashing(judged)[alone].all() else ""
 
 
 def broken_besides(spec: Spec, checker: WrongChecker) -> str:

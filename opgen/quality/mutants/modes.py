@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from opgen.numerics.formats import DTYPES
-from opgen.numerics.rounding import holds
+from opgen.numerics.rounding import as_they_are, holds, kept_in
 from opgen.quality.mutants.mutant import DeviceBatch, Mutant, lists_dtype
 from opgen.spec.spec import Spec
 
@@ -26,8 +25,12 @@ def allowed(cases: DeviceBatch, dtype: str) -> bool:
     that one is optional, or changes no input, and this one changes no more.
     """
     batch = cases.batch
-    stored = {DTYPES[batch.tensors[name].dtype].part.name for name in batch.inputs}
-    exact, free = (all(holds(to, part) for part in stored) for to in (dtype, batch.compute))
+    stored = {batch.tensors[name].dtype for name in batch.inputs}
+    exact, free = (all(as_they_are(one, to) for one in stored) for to in (dtype, batch.compute))
+    exact &= all(
+        kept_in(dtype, output) in (None, kept_in(batch.compute, output))
+        for output in {batch.tensors[name].dtype for name in batch.wanted}
+    )
     if batch.optional:
         return exact or holds(dtype, batch.compute)
     return dtype == batch.compute or (exact and free)
