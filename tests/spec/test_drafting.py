@@ -169,6 +169,8 @@ def test_cells_are_keys_with_their_lines(drafted):
     assert facts.parameters["dy"].keys["dtype"].at == [line, note]
     assert facts.parameters["x"].keys["empty"].value is False
     assert facts.parameters["x"].keys["strided"].value is False
+    assert facts.rules["x_layout"].require == "x.strided == False"
+    assert "dy_layout" not in facts.rules
     assert facts.parameters["size"].keys["length"].value == [2]
     assert facts.parameters["group"].keys["min"].value == 1
 
@@ -600,6 +602,107 @@ def test_what_a_parameter_is_where_it_is_given_needs_no_condition(drafted):
     assert "dx.shape == x.shape" not in requirements(drafted(rows=rows).facts)
 
 
+SHAPED = {
+    "dy": "梯度|shape=[T,H]或[B,S,H]。|FLOAT|ND|2-3|√",
+    "x": "数据|shape=[T,2H]或[B,S,2H]。|FLOAT|ND|2-3|√",
+}
+
+
+def test_axes_that_are_products_of_letters_are_rules_where_an_earlier_tensor_has_these(drafted):
+    facts = drafted(rows=SHAPED).facts
+    assert facts.parameters["dy"].keys["shape"].value == {2: ["S", "H"], 3: ["B", "S", "H"]}
+    assert facts.parameters["x"].keys["shape"].value == {2: ["S", "Hx"], 3: ["B", "S", "Hx"]}
+    assert "Hx == 2 * H" in requirements(facts)
+    other = {**SHAPED, "x": SHAPED["x"].replace("2H", "2K")}
+    assert "shape" not in drafted(rows=other).facts.parameters["x"].keys
+
+
+@pytest.mark.parametrize(
+    ("told", "rule"),
+    [
+        ("size_H/输出shape的高度H<=50", "size[0] <= 50 * Hdx"),
+        ("$N * C * size_H$ <= 2^31-1", "N * C * size[0] <= 2147483647"),
+        (r"N \* C \* dy_H < 2^31", "N * C * Hdy < 2147483648"),
+        ("dy_W*dy_H<2^31", "Wdy * Hdy < 2147483648"),
+    ],
+)
+def test_limits_of_products_of_axes_are_rules(drafted, told, rule):
+    image = "-|-|FLOAT|NCHW|4|√"
+    rows = {"dy": image, "dx": image, "size": "表示输入dy在H和W维度上的空间大小|-|INT64|-|-|-"}
+    assert rule in requirements(drafted(rows=rows, constraints=f"- {told}").facts)
+    rows["size"] = "大小|-|INT64|-|-|-"
+    told_of_size = drafted(rows=rows, constraints=f"- {told}").facts
+    assert (rule in requirements(told_of_size)) == ("size" not in told)
+
+
+def test_a_length_may_be_a_rank_less_a_number(drafted):
+    rows = {"size": "大小|数组长度为x维度减2。|INT64|-|-|-"}
+    assert drafted(rows=rows).facts.parameters["size"].keys["length"].value == ["x.rank - 2"]
+
+
+def test_a_code_of_a_broadcast_names_each_shape_once_and_leaves_what_is_written(drafted):
+    facts = drafted(codes=("dy、x、dx的shape不满足broadcast关系。",)).facts
+    assert not any("broadcast" in text for text in requirements(facts))  # dy has the shape of x
+    rows = {"dy": "梯度|-|FLOAT|ND|2-4|√"}
+    facts = drafted(rows=rows, codes=("dy、x、dx的shape不满足broadcast关系。",)).facts
+    assert "broadcastable(dy.shape, x.shape)" in requirements(facts)
+    assert "a broadcast that is written names dx" in facts.left().values()
+
+
+ALL = {
+    "参数不满足参数说明中的要求。": {"dy.rank", "x.rank", "dx.rank", "dy_shape", "x_rank"},
+    "参数数据类型不匹配。": {"dy.dtype", "x.dtype", "dx.dtype", "x_dtype"},
+    "多个输入tensor之间的shape信息不匹配、输入属性不在取值范围。": {
+        "dy_shape",
+        "x_rank",
+        "x.rank",
+        "group.min",
+    },
+    "如果传入参数为aclTensor或aclTensorList，数据类型不同。": {"x_dtype", "x.dtype"},
+    "输入的shape不在支持的范围内，不满足长度要求。": {"dy.rank", "x.rank", "x_rank"},
+}
+
+
+@pytest.mark.parametrize("code", ALL)
+def test_a_code_for_all_of_a_kind_is_the_place_of_each(drafted, code):
+    placed = drafted(codes=(code,)).facts.places
+    assert {r for r, place in placed.items() if place.code == 161002} == ALL[code]
+
+
+def test_outputs_that_are_asked_for_are_left_where_a_code_names_their_pointers(tmp_path):
+    path = tmp_path / "page.md"
+    text = page_text().replace("mask[0]为True且dx为空指针。", "无。")
+    told = "传入的dy、x、size、mask、求解dx时是空指针。"
+    path.write_text(text.replace("传入的dy、x、size或mask是空指针。", told), encoding="utf-8")
+    facts = draft(read_page(path), path.name).facts
+    nulls = {r for r, place in facts.places.items() if place.code == 161001}
+    assert nulls == {"dy.null", "x.null", "size.null", "mask.null"}
+    assert "null unless it is computed names dx" in facts.left().values()
+
+
+def test_codes_below_the_second_phase_are_codes_too(tmp_path):
+    path = tmp_path / "page.md"
+    told = page_text(codes=()) + "## aclnnTentBackward\n"
+    rows = "<tr><td>ACLNN_ERR_PARAM_INVALID</td><td>161002</td><td>dy的维度小于2。</td></tr>"
+    head = "<tr><th>返回值</th><th>错误码</th><th>描述</th></tr>"
+    path.write_text(f"{told}<table>{head}{rows}</table>\n", encoding="utf-8")
+    assert draft(read_page(path), path.name).facts.places["dy.rank"].code == 161002
+
+
+def test_a_code_for_some_items_is_the_place_of_their_limits(drafted):
+    rows = {"size": "大小|长度为3，且最后两个元素均大于零。|INT64|-|-|-"}
+    facts = drafted(rows=rows, codes=("size最后两个元素中的某个元素值小于1。",)).facts
+    assert {facts.rules[r].require for r, p in facts.places.items() if p.code == 161002} == {
+        "size[1] >= 1",
+        "size[2] >= 1",
+    }
+
+
+def test_a_line_that_announces_others_keeps_no_rule_open(drafted):
+    assert not drafted(constraints="- 下列数据类型一致：").pending
+    assert drafted(constraints="- 下列数据类型一致").pending
+
+
 DISPUTED = {
     "a shape that may be empty, and not": (
         {"dy": "梯度|支持空Tensor。shape需要与x一致。|FLOAT32、BFLOAT16|ND|2-4|√"},
@@ -746,7 +849,7 @@ def test_the_commands_write_a_draft_and_list_what_it_leaves(tmp_path, monkeypatc
     made = run(main, ["draft", "page.md"])
     assert (
         made.exit_code == 0
-        and "specs/tent_backward.yaml: 23 rules, 1 line to decide" in made.stderr
+        and "specs/tent_backward.yaml: 24 rules, 1 line to decide" in made.stderr
     )
     checked = run(main, ["check", "specs/tent_backward.yaml"])
     assert checked.exit_code == 2 and checked.stderr.count("\n") == 1
@@ -797,4 +900,4 @@ def test_no_sentence_of_the_pages_is_taken_by_two_patterns_that_differ():
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
 def test_what_is_drafted_is_what_a_person_transcribed():
     right, drafted = drafts.main(PAGES or "", everything=False)
-    assert right >= 0.98 and drafted >= 0.68
+    assert right >= 0.98 and drafted >= 0.75

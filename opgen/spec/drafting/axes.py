@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 from opgen.spec.drafting.facts import Facts, Key, Letters, axes_of, bound, per_product
@@ -15,14 +16,37 @@ SPATIAL = {3: "L", 4: "HW", 5: "DHW"}
 
 def letters(facts: Facts, said: Said) -> bool:
     """Shapes that the page writes out, one of each rank."""
-    shapes = [re.findall(r"\w+", shape) for shape in said.claim.of("shapes")]
-    value = {len(shape): [int(x) if x.isdigit() else x for x in shape] for shape in shapes}
-    known = {axis for shape in value.values() for axis in shape} & facts.parameters.keys()
-    if known or len(value) < len(shapes) or not said.subjects or not facts.tensors(said.subjects):
+    shapes = [shape.strip("()[]").rstrip(",").split(",") for shape in said.claim.of("shapes")]
+    named = {
+        axis for shape in shapes for text in shape for axis in re.findall(r"[A-Za-z_]\w*", text)
+    }
+    known = named & facts.parameters.keys() or "" in (text for shape in shapes for text in shape)
+    if known or len({*map(len, shapes)}) < len(shapes) or not facts.tensors(said.subjects):
+        return False
+    made: dict[str, str] = {}
+    (own,) = said.subjects if len(said.subjects) == 1 else ("",)
+
+    def place(text: str) -> int | str:
+        if text.isdigit() or text.isidentifier() or not own:
+            return int(text) if text.isdigit() else text
+        factors = re.findall(r"\d+|[A-Za-z_]\w*", text)
+        return made.setdefault(" * ".join(factors), f"{factors[-1]}{own}")
+
+    value = {len(shape): [*map(place, shape)] for shape in shapes}
+    most = value[max(value)]
+    for rank, shape in value.items():  # one letter for an axis that a page calls otherwise there
+        value[rank] = [axis if axis in most else most[i - rank] for i, axis in enumerate(shape)]
+    shaped = [p.keys["shape"] for p in facts.parameters.values() if "shape" in p.keys]
+    bound_axes = {*chain(*map(axes_of, shaped), *value.values())}
+    factors = {axis for product in made for axis in re.findall(r"[A-Za-z_]\w*", product)}
+    fit = all(str(axis).isdigit() or str(axis).isidentifier() for axis in bound_axes)
+    if not said.subjects or not factors <= bound_axes or not fit:
         return False
     ranks = sorted(value)
     if not all(_ranks(facts, name) in ([], ranks) for name in said.subjects):
         return False
+    for product, letter in made.items():
+        facts.relate(f"{letter} == {product}", said.line, (own,), "axes")
     return all(
         facts.set(name, "shape", value, said.line) and facts.set(name, "rank", ranks, said.line)
         for name in said.subjects
@@ -53,6 +77,10 @@ def axis(facts: Facts, name: str, letter: str) -> str:
     use: N and C in common, others for each tensor. Empty where it has none, or several.
     """
     keys, ranks = facts.parameters[name].keys, _ranks(facts, name)
+    if facts.parameters[name].family == "array":
+        pairs = (r.require.partition(" == ") for r in facts.rules.values() if r.about[0] == name)
+        items = {item for own, _, item in pairs if own.startswith(letter) and item[-1:] == "]"}
+        return items.pop() if len(items) == 1 else ""
     if "shape" not in keys and ranks and max(ranks) in SPATIAL and min(ranks) >= max(ranks) - 1:
         most, own = max(ranks), [f"{place}{name}" for place in SPATIAL[max(ranks)]]
         told = keys["format"].value if "format" in keys else []

@@ -54,7 +54,32 @@ def _null_of(facts: Facts, said: Said) -> list[str] | None:
     pointers = [p for p in facts.parameters.values() if p.is_pointer and "null" not in p.keys]
     if said.claim.says == "null_inputs":
         pointers = [p for p in pointers if not p.name.endswith("Optional")]
-    return [f"{p.name}.null" for p in pointers if kinds is None or p.kind in kinds]
+    told = [p.name for p in pointers if kinds is None or p.kind in kinds]
+    return [f"{name}.null" for name in told if name not in said.claim.of("names")]
+
+
+def _null_sought(facts: Facts, said: Said) -> list[str] | None:
+    """The same, and outputs that are asked for: a person says when."""
+    facts.todo(said.line, "null unless it is computed", said.claim.of("sought"))
+    return _null(facts, said)
+
+
+def _all_of(*attributes: str) -> Family:
+    """All rules about these keys and attributes."""
+    return lambda facts, said: [r for r, (_, a) in rule_ids(facts).items() if a in attributes]
+
+
+def _of_inputs(facts: Facts, said: Said) -> list[str] | None:
+    """What relates shapes of inputs, and limits other inputs."""
+    tensors = {parameter.name for parameter in facts.of_family("tensor")}
+    written = {name for name in tensors if facts.parameters[name].kind == "output"}
+    shapes = ("rank", "shape", "axes", "numel", "broadcast", "relation")
+    return [
+        rule
+        for rule, (about, attribute) in rule_ids(facts).items()
+        if (len({*about} & tensors) > 1 and not {*about} & written and attribute in shapes)
+        or (about and about[0] not in tensors and attribute in breached_limits.LIMITS)
+    ]
 
 
 def _unlike(facts: Facts, said: Said) -> list[str] | None:
@@ -93,12 +118,6 @@ def _unsupported(facts: Facts, said: Said) -> list[str] | None:
         rules += [n for n, r in told if r.attribute == "shape" and facts.shape_lines & {*r.at}]
         rules += [f"{name}.shape" for name in names if written_out(facts, name)]
     return rules
-
-
-def _unsupported_inputs(facts: Facts, said: Said) -> list[str] | None:
-    return _unsupported(
-        facts, said.about(p.name for p in facts.parameters.values() if p.kind == "tensor")
-    )
 
 
 def _unpromoted(facts: Facts, said: Said) -> list[str] | None:
@@ -146,7 +165,7 @@ def _unfit(facts: Facts, said: Said) -> list[str] | None:
         return None
     rules += lengths
     if "shape" in what:
-        rules += [f"{name}.rank" for name in tensors if ranks.several(facts, name)]
+        rules += [f"{name}.rank" for name in ranks.below_most(facts, tensors)]
     shared_types = ("types",) if "dtype" in what else ()
     told = (facts.sharing(attribute, said.subjects) for attribute in (*what, *shared_types))
     rules += [rule for shared in told for rule in shared]
@@ -191,10 +210,17 @@ FAMILIES: Mapping[str, Family] = {
     "empty_behind_first": _empty_axes(first=True),
     "empty_last": _empty_axes(first=False),
     "empty_behind_batch": _empty_axes(first=False),
+    "null_sought": _null_sought,
+    "of_shapes": _all_of("rank", "rank_least", "rank_most", "shape", "axes"),
+    "of_inputs": _of_inputs,
+    "of_dtypes": _all_of("dtype", "types"),
+    "unlike_all": lambda facts, said: [*facts.sharing(said.claim.of("what")[0], facts.parameters)],
     "unlike": _unlike,
     "unsupported": _unsupported,
     "unsupported_all": _unsupported_all,
-    "unsupported_inputs": _unsupported_inputs,
+    "unsupported_inputs": lambda facts, said: _unsupported(
+        facts, said.about(p.name for p in facts.parameters.values() if p.kind == "tensor")
+    ),
     "unpromoted": _unpromoted,
     "unsupported_value": breached_limits.unsupported_value,
     "not_below_extent": breached_limits.not_below_extent,
@@ -207,6 +233,7 @@ FAMILIES: Mapping[str, Family] = {
     "value_below": breached_limits.limits("min", ">=", 0),
     "value_not_above": breached_limits.limits("min", ">", 1),
     "half": lambda facts, said: halves(facts, said) or None,
+    "items_below": lambda facts, said: items_above(facts, said, 0) or None,
     "items_not_above": lambda facts, said: items_above(facts, said) or None,
     "unfit": _unfit,
     "rank_all": ranks.rank_all,
@@ -222,6 +249,8 @@ FAMILIES: Mapping[str, Family] = {
     "padded": lambda facts, said: padded(facts, said) or None,
     "same_axes": lambda facts, said: axes.same_axes(facts, said) or None,
     "axes_unlike": lambda facts, said: axes.axes_unlike(facts, said) or None,
-    "no_broadcast": lambda facts, said: broadcastable(facts, said.line, said.subjects) or None,
+    "no_broadcast": lambda facts, said: (
+        broadcastable(facts, said.line, (*said.subjects, *said.claim.of("names"))) or None
+    ),
 }
 """Family of breaches -> the rules that stand under such a clause."""

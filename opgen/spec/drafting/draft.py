@@ -113,13 +113,16 @@ class _Drafter:
         """Lists and marks of the table; what is no list is read as a sentence of its parameter."""
         said: list[tuple[str, Column, Sentence]] = []
         for described in self.page.parameters:
-            parameter = self.facts.parameters.get(described.name)
+            name, parameter = described.name, self.facts.parameters.get(described.name)
             if parameter is None:
                 continue
             self._role(parameter, described.text("role"), described.line)
             mark = cells.STRIDED.get(described.text("strided"))
             if parameter.is_tensor and mark is not None:
                 parameter.keys["strided"] = Key(mark, [])
+            if parameter.is_tensor and mark is False:
+                line = described.cells["strided"][0].line
+                self.facts.relate(f"{name}.strided == False", line, (name,), "layout")
             for column in LISTS:
                 if not self._listed(parameter, column, described):
                     said += [
@@ -152,7 +155,8 @@ class _Drafter:
         text, sentences = described.text(column), described.cells.get(column, ())
         if text in cells.BLANK or (not parameter.is_tensor and (column == "dtype" or text == "1")):
             return True
-        values = LISTS[column](text) if parameter.is_tensor else None
+        tensors = parameter.family in ("tensor", "list")
+        values = LISTS[column](text) if tensors else None
         if values is None or any(sentence.products for sentence in sentences):
             return False
         return self.facts.set(parameter.name, column, values, sentences[0].line)
@@ -193,7 +197,8 @@ class _Drafter:
                 left = [part for part in left if MAY_CONSTRAIN.search(part)]
             for part in left:
                 self._undecided(sentence.line, where, part, own)
-                if not where.startswith(("description", "function")):
+                announces = part.endswith(":") and not self.reader.named(part)
+                if not where.startswith(("description", "function")) and not announces:
                     self.open.append(
                         (part, ((own,) if own else self.reader.named(part)), ATTRIBUTES_IN_WORDS)
                     )

@@ -65,8 +65,8 @@ def letters_in_doubt(facts: Facts) -> None:
     for rule, body in facts.sharing("shape", facts.parameters).items():
         told = [facts.parameters[n].keys.get("shape", Key(None, [])).value for n in body.about]
         if not body.when and None not in told and told[0] != told[1]:
-            both = (axes_of(facts.parameters[name].keys["shape"]) for name in body.about)
-            own = {str(axis) for axes in both for axis in axes} - {"N", "C"}
+            own = {str(axis) for axis in axes_of(facts.parameters[body.about[0]].keys["shape"])}
+            own -= {"N", "C"}
             about = {n for n, r in facts.rules.items() if own & {*re.findall(r"\w+", r.require)}}
             facts.disputed |= {rule, *about}
             facts.todo(body.at[0], "have one shape, and axes that differ", body.about)

@@ -69,7 +69,8 @@ class Claim(NamedTuple):
 class Pattern:
     """One line of the file; ``says`` is empty for what constrains no call. ``rules``: those that
     the family ``rules`` writes, in which ``{subject}``, ``{name}``, ``{other}`` (the other input),
-    ``{array}`` (of numbers) and ``{first}`` (the first input) are parameters, ``{name.H}`` an axis.
+    ``{array}`` (of numbers), ``{output}`` and ``{first}`` (the first input) are parameters,
+    ``{name.H}`` an axis, or the item of an array that is one, and ``{number}`` is a number.
     """
 
     says: str = key(text("a family"), "")
@@ -110,7 +111,7 @@ def normal(sentence: str) -> str:
     >>> normal("参数 `x`，“y”：必须一致。")
     '参数x,y:必须一致'
     """
-    return re.sub("[\\s“”\"'`‘’]", "", sentence).translate(PUNCTUATION).rstrip("。.;,")
+    return re.sub("[\\s“”\"'`‘’]|\\\\(?=[_*])", "", sentence).translate(PUNCTUATION).rstrip("。.;,")
 
 
 def _bare(text: str) -> str:
@@ -135,7 +136,7 @@ class Reader:
     """
 
     def __init__(self, names: Collection[str]) -> None:
-        after = "(?:(?![A-Za-z0-9_])|(?=shape))"
+        after = "(?:(?![A-Za-z0-9_])|(?=shape)|(?=_[NCDHWL](?![A-Za-z])))"
         self.name = re.compile(rf"(?<![A-Za-z0-9_])(?:{alternatives(names)}){after}")
         lists = {name: self._list(name, member) for name, member in self._members().items()}
         lists["mask"] = rf"当(?P<mask>{self.name.pattern})\[\d\]为[Tt]rue,"
@@ -202,6 +203,7 @@ class Reader:
         return {
             "subject": name,
             "names": name,
+            "sought": f"求解{self.name.pattern}",
             "what": words,
             "what2": words,
             "dtypes": rf"(?:{dtypes})(?![A-Za-z0-9_])",
@@ -211,7 +213,7 @@ class Reader:
             "ranks": rf"(?:{number})(?:维?[-~](?:{number}))?",
             "factors": name,
             "slots": r"\d+(?:\([^()]*\))",
-            "shapes": r"[(\[][A-Za-z0-9_,]*[)\]]",
+            "shapes": r"[(\[][A-Za-z0-9_,*]*[)\]]",
             "enum": r"\d+(?:\(\w+\)|:\w+(?:\([^()]*\))?)",
             "words": "(?!true|false)[a-z_]+",
         }
@@ -261,12 +263,13 @@ def _what(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    return re.sub(r"^(?:输入|输出|入参|出参)|\(非空时\)$", "", text)
+    return re.sub(r"^(?:输入|输出|入参|出参|求解)|\(非空时\)$", "", text)
 
 
 SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "subject": _name,
     "names": _name,
+    "sought": _name,
     "factors": _name,
     "what": _what,
     "what2": _what,

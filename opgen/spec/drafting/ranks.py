@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 from opgen.spec.drafting.cells import MOST_RANK
@@ -9,10 +10,12 @@ from opgen.spec.drafting.facts import Facts, Key
 from opgen.spec.drafting.said import Said
 
 
-def several(facts: Facts, name: str) -> bool:
-    """Whether a page lists the ranks of a tensor, and not all up to the most that there are."""
-    key = facts.parameters[name].keys.get("rank")
-    return key is not None and cast(list[int], key.value)[-1] < MOST_RANK
+def below_most(facts: Facts, names: Iterable[str]) -> list[str]:
+    """The tensors of which a page lists ranks, and not all up to the most that there are."""
+    told = {name: facts.parameters[name].keys.get("rank") for name in names}
+    return [
+        name for name, key in told.items() if key and cast(list[int], key.value)[-1] < MOST_RANK
+    ]
 
 
 def rank(facts: Facts, said: Said) -> list[str] | None:

@@ -11,7 +11,7 @@ from opgen.spec.drafting.patterns import alternatives
 from opgen.spec.pages.page import PageText, Sentence
 
 ENDING = re.compile("(?:Out|Optional)$")
-"""What pages leave out of a name."""
+"""What pages leave out of a name; they add the latter, too."""
 
 
 def spelled(page: PageText, outputs: Iterable[str]) -> PageText:
@@ -45,6 +45,7 @@ def spelled(page: PageText, outputs: Iterable[str]) -> PageText:
 def _spellings(names: list[str], outputs: list[str]) -> Mapping[str, str]:
     """Another spelling -> the parameter, where only one has it."""
     told = [(ENDING.sub("", name), name) for name in names]
+    told += [(f"{name}Optional", name) for name in names]
     told += [("out", name) for name in outputs if len(outputs) == 1]
     often = Counter(short for short, _ in told)
     return {short: name for short, name in told if short not in names and often[short] == 1}

@@ -7,7 +7,7 @@ from itertools import combinations, product
 
 from opgen.spec.drafting import axes, cells, dtype_lists, values
 from opgen.spec.drafting.dtype_pairs import paired
-from opgen.spec.drafting.facts import Facts, per_product
+from opgen.spec.drafting.facts import Facts, per_product, reached
 from opgen.spec.drafting.said import Said
 
 FLOATS = {"FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE"}
@@ -83,10 +83,6 @@ def promotes(facts: Facts, names: Iterable[str]) -> bool:
     )
 
 
-def _promoted(facts: Facts, said: Said) -> bool:
-    return promotes(facts, (*said.subjects, *said.claim.of("names")))
-
-
 def masked(facts: Facts, said: Said) -> list[str] | None:
     """The rules that outputs may be null where their item of a mask is false; None where one is no
     output, or the mask none.
@@ -110,15 +106,22 @@ def _dims(facts: Facts, said: Said) -> bool:
 
 
 def broadcastable(facts: Facts, line: int, names: Iterable[str]) -> list[str]:
-    """The rules that each two of these inputs have shapes that broadcast; none where one is written
-    or no tensor.
+    """The rules that each two of these inputs have shapes that broadcast, of those with one shape
+    the first; none where one is no tensor.
     """
-    inputs = facts.in_order(names)
+    told = facts.in_order(names)
+    outputs = [name for name in told if facts.parameters[name].kind == "output"]
+    inputs = [name for name in told if name not in outputs]
     if len(inputs) < 2 or any(facts.parameters[name].kind != "tensor" for name in inputs):
         return []
+    if outputs:
+        facts.todo(line, "a broadcast that is written", outputs)
+    shapes = [frozenset(r.about) for r in facts.sharing("shape", told).values() if not r.when]
+    alike = {name: min(map(told.index, reached(name, shapes))) for name in told}
     return [
         facts.relate(f"broadcastable({one}.shape, {other}.shape)", line, (other, one), "broadcast")
         for one, other in combinations(inputs, 2)
+        if alike[one] == told.index(one) != alike[other] == told.index(other)
     ]
 
 
@@ -159,7 +162,8 @@ def relations(facts: Facts, said: Said) -> list[str]:
     inputs = [n for n, p in facts.parameters.items() if p.kind == "tensor"]
     others = {n for n in inputs if n not in said.subjects}
     arrays = [n for n, p in facts.parameters.items() if p.kind == "int_array"]
-    shown = {"other": others, "array": arrays, "first": inputs[:1]}
+    outputs = [n for n, p in facts.parameters.items() if p.kind == "output"]
+    shown = {"other": others, "array": arrays, "first": inputs[:1], "output": outputs}
     written = {key: "".join(said.claim.of(key)) for key in ("number", "number2")}
     written["factors"] = " * ".join(factors)
     alone = {key: axes.Lettered(facts, *of) if len(of) == 1 else "?" for key, of in shown.items()}
@@ -197,12 +201,18 @@ def _related(facts: Facts, said: Said, text: str, about: tuple[str, ...]) -> lis
 FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "same": _same,
     "alike": _alike,
-    "promoted": _promoted,
+    "promoted": lambda facts, said: promotes(facts, (*said.subjects, *said.claim.of("names"))),
     "paired": paired,
     "masked": lambda facts, said: bool(masked(facts, said)),
-    "only": values.only,
     "dims": _dims,
-    "words": values.words,
+    "words": lambda facts, said: (
+        bool(said.subjects)
+        and all(
+            facts.parameters[name].kind == "string"
+            and facts.set(name, "enum", list(said.claim.of("words")), said.line)
+            for name in said.subjects
+        )
+    ),
     "word": values.word,
     "dtypes": dtype_lists.dtypes,
     "dtypes_of": dtype_lists.dtypes_of,
@@ -216,6 +226,7 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "no_empty": _key("empty", False),
     "optional": _optional,
     "length": values.length,
+    "length_of": values.length_of,
     "length_and_above": values.length_and_above,
     "slots": values.slots,
     "above": values.above,

@@ -15,10 +15,17 @@ NUMERALS = {"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5}
 def length(facts: Facts, said: Said) -> bool:
     """Lengths of arrays."""
     return bool(said.subjects) and all(
-        facts.parameters[name].family == "array"
+        facts.parameters[name].family in ("array", "list")
         and facts.set(name, "length", list(said.claim.numbers()), said.line)
         for name in said.subjects
     )
+
+
+def length_of(facts: Facts, said: Said) -> bool:
+    """A length that is the rank of a tensor less a number."""
+    (name, *more), (less,) = said.claim.of("names"), said.claim.of("number")
+    told = [f"{name}.rank - {less}"]
+    return not more and all(facts.set(one, "length", told, said.line) for one in said.subjects)
 
 
 def length_and_above(facts: Facts, said: Said) -> bool:
@@ -89,29 +96,14 @@ least = bound("min", ">=", 0)
 
 
 def limits(facts: Facts, said: Said) -> bool:
-    """The least and the greatest of whole numbers."""
-    ends = [*said.claim.numbers("number"), *said.claim.numbers("number2")]
+    """The least and the greatest of whole numbers; where only one is told it is both."""
+    least = said.claim.numbers("number")
+    ends = [*least, *(said.claim.numbers("number2") or least)]
     return bool(said.subjects) and all(
         KINDS[facts.parameters[name].kind].element.term in NUMERIC
         and not facts.parameters[name].is_tensor
         and facts.set(name, "range", ends, said.line)
         for name in said.subjects
-    )
-
-
-def only(facts: Facts, said: Said) -> bool:
-    """The only value of a number, or of the items of an array."""
-    (number,) = said.claim.of("number")
-    both = {"number": (number,), "number2": (number,)}
-    return limits(facts, said._replace(claim=said.claim._replace(lists=both)))
-
-
-def words(facts: Facts, said: Said) -> bool:
-    """The words that a string may be."""
-    kinds = {facts.parameters[name].kind for name in said.subjects}
-    told = list(said.claim.of("words"))
-    return kinds == {"string"} and all(
-        facts.set(name, "enum", told, said.line) for name in said.subjects
     )
 
 
@@ -140,8 +132,10 @@ def enum(facts: Facts, said: Said) -> bool:
     )
 
 
-def items_above(facts: Facts, said: Said) -> list[str]:
-    """The rules that some items of an array, counted from either end, are above a number."""
+def items_above(facts: Facts, said: Said, beyond: int = 1) -> list[str]:
+    """The rules that some items of an array, counted from either end, are above a number, or by
+    ``beyond`` at least another.
+    """
     (array,), (number,) = said.subjects or ("",), said.claim.numbers("number")
     length = facts.parameters[array].keys.get("length") if array else None
     if not length or not isinstance(length.value, list) or len(length.value) != 1:
@@ -152,7 +146,7 @@ def items_above(facts: Facts, said: Said) -> list[str]:
     if items[0] < 0 or items[-1] >= size:
         return []
     return [
-        facts.relate(f"{array}[{i}] >= {number + 1}", said.line, (array,), f"{i}_least")
+        facts.relate(f"{array}[{i}] >= {number + beyond}", said.line, (array,), f"{i}_least")
         for i in items
     ]
 

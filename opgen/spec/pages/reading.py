@@ -75,6 +75,8 @@ def _page(api: str, parts: list[Section]) -> PageText:
     first = next((part for part in parts if part.title == api + FIRST_PHASE), Section("", 1, []))
     prototype = tuple(_prototype(api, _under(parts, PROTOTYPE)))
     described, notes, codes = _first_phase(first)
+    second = (part for part in parts if part.title == api)
+    codes += [code for part in second for code in _first_phase(part)[2]]
     parameters = [p for p in described if p.name.lower() not in NOT_OURS]
     return PageText(
         api,
