@@ -257,8 +257,8 @@ def evaluate(
 def _evaluated(
     inputs: Inputs, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[_Outputs, _Outputs]:
-    """(goldens, sums of absolute terms) as the kernel gives them; for small data one call gives
-    both.
+    """(goldens, sums of absolute terms) as the kernel gives them; one call gives both for small
+    data, and where it makes no copies of factors.
     """
     batch, parts = inputs.batch, inputs.parts
     if parts.partners is not None and not inputs.on_grid:
@@ -270,7 +270,7 @@ def _evaluated(
                 parts.golden, seen, batch.names, outputs, depth, parts.partners, batch.gradient
             ),
         )
-    if parts.both is not None and inputs.small:
+    if parts.both is not None and (inputs.small or parts.partners is None):
         both: tuple[dict[str, Array], dict[str, Array]] = parts.both(seen, batch.names, outputs)
         return both
     return parts.golden(seen, batch.names, outputs), parts.magnitude(seen, batch.names, outputs)

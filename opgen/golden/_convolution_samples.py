@@ -61,14 +61,13 @@ def of_weight(
     one within its group, a tap of each axis. Tensors are (N, channels, *extents).
     """
     per_group = narrow.shape[1] // groups, wide.shape[1] // groups
-    result = np.zeros(at.shape[1])
+    joined = [[axis.windows(tap) for tap in range(axis.kernel)] for axis in axes]
+    result, every = np.zeros(at.shape[1]), list(range(narrow.ndim - 1))
     for place, (channel, within, *taps) in enumerate(at.T.tolist()):
-        mine, other = zip(
-            *(axis.windows(tap) for axis, tap in zip(axes, taps, strict=True)), strict=True
-        )
+        mine, other = zip(*map(list.__getitem__, joined, taps), strict=True)
         one = narrow[(slice(None), channel, *mine)]
         two = wide[(slice(None), channel // per_group[0] * per_group[1] + within, *other)]
-        result[place] = np.dot(one.reshape(-1), two.reshape(-1))
+        result[place] = np.einsum(one, every, two, every, [])  # which copies neither
     return result
 
 
@@ -249,10 +248,10 @@ def _weight_sums(
 
 def _slid(values: Array, place: int, axis: SlidingAxis, sign: Array) -> Array:
     """Sums over the taps of an axis, each with its sign: from the wide extent to the narrow one."""
-    moved = np.moveaxis(values, place, -1)
-    result = np.zeros((*moved.shape[:-1], axis.narrow))
+    result = np.zeros((*values.shape[:place], axis.narrow, *values.shape[place + 1 :]))
+    before = (slice(None),) * place
     for tap in range(axis.kernel):
         mine, other = axis.windows(tap)
-        column = sign[:, tap].reshape(1, -1, *(1,) * (moved.ndim - 2))
-        result[..., mine] += column * moved[..., other]
-    return np.moveaxis(result, -1, place)
+        column = sign[:, tap].reshape(-1, *(1,) * (values.ndim - 2))
+        result[(*before, mine)] += column * values[(*before, other)]
+    return result

@@ -191,8 +191,10 @@ def test_torch_passes_valid_cases(bundle, answered, name):
 def test_torch_skips_the_rest_and_says_so(bundle, answered):
     report = opgen.diff(bundle, answered)
     skipped = {verdict.case for verdict in report if verdict.verdict == "skipped"}
-    assert skipped == set(bundle.ids) - set(VALID)
-    assert all(report[name].detail == "torch runs valid calls only" for name in skipped)
+    assert skipped == set(bundle.ids) - set(VALID) - {"disputed-cube"}
+    assert report["disputed-cube"].verdict == "passed"  # a page that is in doubt admits an answer
+    why = {"torch runs valid calls only", "the case has no data"}
+    assert {report[name].detail for name in skipped} == why
     assert any("torch runs valid calls only" in note for note in report.notes)
     assert report.origin["device"]["backend"] == "torch"
 
