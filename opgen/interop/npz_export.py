@@ -55,11 +55,7 @@ def describe(case: CaseView) -> dict[str, Any]:
             "bucket": page.bucket,
             "breaks": [broken.rule for broken in page.breaks],
         },
-        "library": (
-            None
-            if library is None
-            else {"release": library.release, "codes": list(library.codes), "basis": library.basis}
-        ),
+        "library": library and library.as_data(),
         "kind": case.kind,
         "intent": case.intent,
         "recipe": case.recipe,

@@ -64,7 +64,7 @@ class Expectation:
 class LibraryAnswer:
     """What a release of the published library answers, and whether that was read, inferred or
     observed. Only an ``accepted`` answer excuses a device. ``until``: how far through the first
-    phase the answer reaches, ``graph``, ``tiling`` or ``kernel``; a bundle does not keep it.
+    phase the answer reaches, ``graph``, ``tiling`` or ``kernel``.
     """
 
     release: str
@@ -72,6 +72,11 @@ class LibraryAnswer:
     basis: Literal["read", "inferred", "observed"]
     accepted: bool = True
     until: str = "graph"
+
+    def as_data(self) -> dict[str, object]:
+        """The answer as commands write it in JSON."""
+        codes = list(self.codes)
+        return {"release": self.release, "codes": codes, "basis": self.basis, "until": self.until}
 
     @property
     def bucket(self) -> str:

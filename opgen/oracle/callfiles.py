@@ -155,8 +155,7 @@ def _plain(side: Expectation | LibraryAnswer | None, spec: Spec) -> object:
             "breaks": breaks,
             "edition": edition,
         }
-    keys = ("release", "codes", "basis", "until")
-    return side and {key: getattr(side, key) for key in keys}
+    return side and side.as_data()
 
 
 # for people ---------------------------------------------------------------------------------------

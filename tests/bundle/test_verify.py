@@ -355,16 +355,16 @@ def first_block(line: bytes, digit: bytes = b"1") -> bytes:
             first_block(b"opgen bundle 1"),
             "format 1 was never released, and opgen does not read it: write it again",
         ),
-        (first_block(b"opgen bundle 8", b"0"), "was interrupted"),
-        (first_block(b"opgen bundle 8"), "do not match their digest"),
-        (first_block(b"opgen bundle 8") + b"more", "has 4100 bytes and was written with 4096"),
+        (first_block(b"opgen bundle 9", b"0"), "was interrupted"),
+        (first_block(b"opgen bundle 9"), "do not match their digest"),
+        (first_block(b"opgen bundle 9") + b"more", "has 4100 bytes and was written with 4096"),
         (
-            first_block(b"opgen bundle 8").replace(b"bytes", b"data 9 8\nbytes"),
+            first_block(b"opgen bundle 9").replace(b"bytes", b"data 9 8\nbytes"),
             "not an opgen bundle",
         ),
         *(
             (
-                first_block(b"opgen bundle 8")
+                first_block(b"opgen bundle 9")
                 .replace(b"bytes 4096\n", b"bytes 8192\n" + ranges)
                 .ljust(8192, b"\0"),
                 "contradicts itself",

@@ -47,7 +47,7 @@ def test_what_generate_left_unfinished_is_not_replaced(
     parts: list[Path], whole: bytes, tmp_path: Path
 ) -> None:
     left = tmp_path / "joined.h5.partial"
-    left.write_bytes(b"opgen bundle 8\nrequest of somebody\n")
+    left.write_bytes(b"opgen bundle 9\nrequest of somebody\n")
     with pytest.raises(
         BundleError,
         match=(
@@ -56,7 +56,7 @@ def test_what_generate_left_unfinished_is_not_replaced(
         ),
     ):
         merge(parts, tmp_path / "joined.h5")
-    assert left.read_bytes() == b"opgen bundle 8\nrequest of somebody\n"
+    assert left.read_bytes() == b"opgen bundle 9\nrequest of somebody\n"
     merge(parts, tmp_path / "joined.h5", force=True)
     assert (tmp_path / "joined.h5").read_bytes() == whole and not left.exists()
 

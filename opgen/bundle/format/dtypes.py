@@ -85,6 +85,7 @@ PARAMETER_KINDS = {
     "tensor_list": 10,
 }
 BASES = {"none": 0, "read": 1, "inferred": 2, "observed": 3, "accepted": 4}
+REACHES = {"none": 0, "graph": 1, "tiling": 2, "kernel": 3}
 
 CODE_WORDS = {ANY_ERROR: -1, CRASH: -2}
 """Words among the admissible status codes, as they stand in a list of integers; the codes are never

@@ -14,7 +14,7 @@ import opgen
 from opgen.bundle.format.dtypes import BundleError, checked, text
 from opgen.model import unkept
 
-FORMAT_VERSION = 8
+FORMAT_VERSION = 9
 Header: TypeAlias = dict[str, Any]
 """What a file says of itself, by name: texts, numbers, lists of texts, mappings that JSON holds."""
 RESERVED = ("format", "format_version", "opgen_version", "complete", "digest")

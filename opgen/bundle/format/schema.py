@@ -116,6 +116,7 @@ _CASES = {
     "codes": _LIST,
     "library_codes": _LIST,
     "library_basis": Column("|i1", dtypes.BASES),
+    "library_until": Column("|i1", dtypes.REACHES),
     "library_release": _STRING,
     **dict.fromkeys(dtypes.TEXTS, _STRING),
     "compute": _COMPUTE,

@@ -160,7 +160,8 @@ class CaseView:
         word = self._word("library_basis")
         basis = cast(Literal["read", "inferred", "observed"], _BASIS.get(word, word))
         release, accepted = self._text("library_release"), word != "observed"
-        return LibraryAnswer(release, self.bundle.codes(codes), basis, accepted)
+        until = self._word("library_until")
+        return LibraryAnswer(release, self.bundle.codes(codes), basis, accepted, until)
 
     @property
     def inputs(self) -> LazyArrays[TensorRow]:

@@ -103,7 +103,7 @@ def case_table(bundle: Bundle, kinds: Mapping[str, Mapping[str, str]]) -> CaseTa
         for name in ("nearest_valid", "recipe", "compute", "inconclusive")
     }
     breaks = np.where(table["breaks"] > 0, table["first_break"], 0)
-    library = (table[f"library_{name}"] for name in ("codes", "basis", "release"))
+    library = (table[f"library_{name}"] for name in ("codes", "basis", "until", "release"))
     return CaseTable(
         calls=tuple(calls),
         table=api,

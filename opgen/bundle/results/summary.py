@@ -78,10 +78,7 @@ def whole(case: CaseView, formulas: Mapping[str, str]) -> dict[str, object]:
                 for broken in expect.breaks
             ],
         },
-        "library": (
-            library
-            and {"release": library.release, "codes": list(library.codes), "basis": library.basis}
-        ),
+        "library": library and library.as_data(),
         "compute": case.compute,
         "recipe": case.recipe,
         "nearest_valid": case.nearest_valid,

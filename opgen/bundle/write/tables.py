@@ -94,6 +94,7 @@ def build(
     for mine in arguments.values():
         attributes_row[mine.cases] = np.arange(len(mine.cases))
     basis = library.array(lambda answer: dtypes.BASES[_basis(answer)])
+    until = library.array(lambda answer: dtypes.REACHES[answer.until if answer else "none"])
     ids = _encoded(cases.id)
     columns = {
         "id": ids,
@@ -105,6 +106,7 @@ def build(
         "codes": listed[-2],
         "library_codes": listed[-1],
         "library_basis": basis,
+        "library_until": until,
         **dict(zip(texts, numbers, strict=True)),
         "attributes_row": attributes_row,
         "first_tensor": np.cumsum(tensors.count) - tensors.count,
