@@ -31,13 +31,16 @@ def present(tensors: Tensors, *names: str) -> list[Array]:
 
 class ProbeCall(NamedTuple):
     """A call of a kernel that shows whether its results are still the same: its names, the shapes
-    of its inputs without the batch axis, and the outputs wanted. ``complex`` inputs are complex.
+    of its inputs without the batch axis, and the outputs wanted. The first shapes are those of the
+    incoming gradients, as many as ``gradients`` says. ``complex`` inputs are complex. Indices are
+    drawn as real numbers of either sign: a kernel takes them modulo their limit.
     """
 
     names: Names
     shapes: Mapping[str, tuple[int, ...] | None]
     wanted: tuple[str, ...]
     complex: bool = False
+    gradients: int = 1
 
 
 class Differentiable(NamedTuple):

@@ -118,6 +118,22 @@ def test_a_broken_promise_is_named_with_the_file_and_the_probe(name):
     assert any(one.startswith("tent.py: probe 1: ") and words in one for one in told), told
 
 
+def test_a_kernel_of_several_incoming_gradients_is_linear_in_all_of_them_together():
+    def both(tensors, names, wanted):
+        return {"dx": tensors["dy"] + tensors["dz"]}
+
+    def size_of_both(tensors, names, wanted):
+        return {"dx": abs(tensors["dy"]) + abs(tensors["dz"])}
+
+    probe = ProbeCall({}, {"dy": (2, 3), "dz": (2, 3)}, ("dx",), gradients=2)
+    whole = made(golden=both, magnitude=size_of_both, PROBES=[probe])
+    assert broken(whole, "tent.py") == []
+    whole.PROBES = [probe._replace(gradients=1)]
+    assert [problem.text for problem in broken(whole, "tent.py")] == [
+        "is not linear in its first inputs, the incoming gradients"
+    ]
+
+
 def test_a_kernel_that_is_the_derivative_of_its_forward_is_told_nothing():
     whole = made(golden=scaled, magnitude=lambda *a: {n: 9 + abs(v) for n, v in scaled(*a).items()})
     whole.FORWARD = FORWARD
