@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 @click.option(
     "--html", "page", metavar="FILE", type=OutputPath(), help="Write a report in HTML as well."
 )
-@click.option(
-    "--untested", is_flag=True, help="List every boundary without a call, with the reason."
-)
+@click.option("--untested", is_flag=True, help="List every boundary and size without a call.")
 @click.option(
     "--fail-under",
     metavar="PERCENT",
@@ -63,9 +61,9 @@ def command(
 ) -> None:
     """Measure which rules and combinations of values a suite tests.
 
-    opgen counts the boundaries of every rule, and the tuples of the plan's values that the rules
-    allow. The code that counts shares nothing with the code that makes suites. OP may also be a
-    bundle; opgen then counts its calls on the axes of the plan.
+    opgen counts the boundaries of every rule, the sizes that matter, and the tuples of the plan's
+    values that the rules allow. The code that counts shares nothing with the code that makes
+    suites. OP may also be a bundle; opgen then counts its calls on the axes of the plan.
     """
     import os
     from pathlib import Path
@@ -123,6 +121,7 @@ def _tables(report: dict[str, Any], untested: bool) -> Iterator[TextTable]:
         "broken",
         "isolated",
         "boundaries",
+        "sizes",
         "values",
         "pairs",
         "triples",
@@ -137,6 +136,8 @@ def _tables(report: dict[str, Any], untested: bool) -> Iterator[TextTable]:
             if not b["calls"]
         )
         yield TextTable("page", "rule", "boundary", "reason", rows=rows)
+        sizes = ((page["page"], size) for page in pages for size in page["sizes"]["missing"])
+        yield TextTable("page", "size that no call has", rows=sizes)
 
 
 def _row(page: dict[str, Any]) -> list[object]:
@@ -150,5 +151,6 @@ def _row(page: dict[str, Any]) -> list[object]:
         sum(bool(rule["invalid"]) for rule in page["rules"]),
         sum(bool(rule["isolated"]) for rule in page["rules"]),
         f"{page['boundaries']['tested']}/{page['boundaries']['testable']}",
+        f"{page['sizes']['reached']}/{page['sizes']['all']}",
         *(f"{x['covered']}/{x['feasible']}" for x in page["tuples"]),
     ]

@@ -16,12 +16,14 @@ from opgen.calls.case_table import CaseTable
 from opgen.calls.table import CallTable
 from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.boundaries import UNTESTED, boundaries, count
+from opgen.spec.sizes import shipped_sizes
 from opgen.spec.spec import Spec
 from opgen.suite import covering
 from opgen.suite.covering.model import Tuple
 from opgen.suite.enumeration.enumerator import EnumerationReport
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import FATAL, accompanied, unreachable
+from opgen.suite.enumeration.size_calls import sizes_of
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
 from opgen.suite.values import ENDS, TOTAL
@@ -103,11 +105,19 @@ def _page(calls: PageCalls, plan: Plan, tier: str, report: EnumerationReport | N
             "testable": sum(rule["testable"] for rule in rules),
             "all": sum(len(rule["boundaries"]) for rule in rules),
         },
+        "sizes": _sizes(judged),
         "clauses": [_clause(clause, line, rules, judged) for clause, line in spec.clauses.items()],
         "rules": rules,
         "strength": max(plan.tiers[tier].strength, 1),
         **_axes(CompiledPlan(spec, plan, tier), judged, calls.recipes, report),
     }
+
+
+def _sizes(judged: Judgement) -> Data:
+    """How many of the sizes that matter some legal call has, and the others in words."""
+    sizes = list(sizes_of(judged.spec, shipped_sizes()))
+    missing = [size.note for size in sizes if not size.stands(judged).any()]
+    return {"reached": len(sizes) - len(missing), "all": len(sizes), "missing": missing}
 
 
 def _rule(judged: Judgement, i: int, plan: Plan, fatal: Collection[str]) -> Data:

@@ -89,12 +89,13 @@ def _page(page: CoverageData) -> str:
         for boundary in rule["boundaries"]
         if not boundary["calls"]
     ]
-    tested = page["boundaries"]
+    tested, sizes = page["boundaries"], page["sizes"]
     return "".join(
         (
             f"<h2>{escape(page['page'])}</h2>",
             f"<p>{escape(page['file'])}: {page['calls']} calls, {page['valid']} of them valid; ",
-            f"{tested['tested']} of {tested['testable']} boundaries tested.</p>",
+            f"{tested['tested']} of {tested['testable']} boundaries tested; ",
+            f"{sizes['reached']} of {sizes['all']} sizes that matter reached.</p>",
             _table(
                 (
                     "clause",

@@ -196,9 +196,13 @@ def _shared_out(specs: Iterable[Spec]) -> tuple[Spec, ...]:
     return tuple(shared)
 
 
+TABLES = ("sizes.yaml", "tables.yaml")
+"""The files of a folder of specs that speak of several operators."""
+
+
 def spec_files(folder: Path) -> Iterable[Path]:
     """The spec files of a folder: every YAML file but the shared tables."""
-    return (path for path in sorted(folder.glob("*.yaml")) if path.name != "tables.yaml")
+    return (path for path in sorted(folder.glob("*.yaml")) if path.name not in TABLES)
 
 
 def load_catalog(folder: Path, digests: bool = True) -> Catalog:

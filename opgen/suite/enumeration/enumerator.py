@@ -18,6 +18,7 @@ from opgen.calls.purposes import Purpose, Purposes
 from opgen.calls.table import from_calls
 from opgen.model import Call, FileError, Kind, Problem
 from opgen.oracle.judgement import Judgement, judge
+from opgen.spec.sizes import shipped_sizes
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Model, explain
 from opgen.suite.enumeration import violations
@@ -27,6 +28,7 @@ from opgen.suite.enumeration.error_precedence import precedence_calls
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.modes import mode_calls, mode_levels
 from opgen.suite.enumeration.reasons import by_default, unreachable, untried
+from opgen.suite.enumeration.size_calls import size_calls
 from opgen.suite.enumeration.valid_calls import ValidCalls
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
@@ -34,6 +36,8 @@ from opgen.suite.planning.plan_form import Tier
 
 RANDOM_STATE = 7
 """What ties between rows are broken by."""
+SIZED = 2
+"""The strength of a tier from which on it has calls of the sizes that matter."""
 _COVERED = {1: "value", 2: "pair", 3: "triple"}
 
 
@@ -116,6 +120,12 @@ def enumerate_calls(
         search.run()
         chosen += _edited(search, tier, report, own)
         judged.append(search.edited.judged)
+    if tier.strength >= SIZED and not spec.status_only:
+        sized, calls = size_calls(compiled, shipped_sizes(), tier.strength)
+        behind = sum(len(part.table) for part in judged)
+        for row, note, recipe in calls:
+            chosen.append(_Chosen(behind + row, "valid", (Purpose("note", note=note),), recipe))
+        judged.append(sized)
     place = {pick.row: i for i, pick in reversed(list(enumerate(chosen)))}
     return Enumeration(
         Judgement.concatenate(judged).take(np.array([pick.row for pick in chosen], dtype=np.int64)),
