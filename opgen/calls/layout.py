@@ -130,8 +130,9 @@ def _shared(shape: np.ndarray, strides: np.ndarray) -> bool:
 
 def volume(extents: np.ndarray) -> np.ndarray:
     """(rows,) float64: of each row's extents, infinite where it is too large."""
+    axes = np.ascontiguousarray(extents.T, dtype=np.float64)  # few axes, many rows
     with np.errstate(over="ignore", invalid="ignore"):  # Inf times 0 is taken care of
-        return np.where((extents == 0).any(axis=1), 0.0, extents.astype(np.float64).prod(axis=1))
+        return np.where((axes == 0).any(axis=0), 0.0, axes.prod(axis=0))
 
 
 def representable(table: CallTable) -> np.ndarray:
