@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from opgen.bundle.format.seeds import Maxima, Seed, Seeds
-from opgen.calls.call_json import MAX_ITEMS
+from opgen.calls.argument_json import MAX_ITEMS
 from opgen.generation import kernels
 from opgen.generation.inputs import is_saved
 from opgen.generation.numbers import numbers_of

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from sys import float_info
 from typing import Any
 
-from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
+from opgen.calls.argument_json import MAX_ITEMS, MAX_RANK
 from opgen.calls.kinds import INT64, KINDS, Family, prototype
 from opgen.calls.typed import TYPES
 from opgen.calls.vocabulary import vocabulary

@@ -18,7 +18,7 @@ from opgen.bundle.format.schema import Column, Columns
 from opgen.bundle.format.tensorrow import NO_DATA
 from opgen.bundle.read.opening import OpenedFile
 from opgen.bundle.read.unheld import Checks, Tables, computed_inputs, drawn_inputs, spans
-from opgen.calls.call_json import MAX_ITEMS, MAX_RANK
+from opgen.calls.argument_json import MAX_ITEMS, MAX_RANK
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.formats import DTYPES
 

@@ -20,7 +20,7 @@ from opgen.bundle.format.schema import NO_STATUS, NOT_KNOWN
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.answers import CaseAnswer, Output
-from opgen.calls.call_json import MAX_RANK
+from opgen.calls.argument_json import MAX_RANK
 from opgen.model import STATUS_WORDS, unkept
 from opgen.numerics.rounding import stored
 
