@@ -1,6 +1,7 @@
 """ATK's case files: a JSON list of cases, each with the inputs of one call.
 
-An input is an object, or a list of objects of one name that together are one array argument.
+An input is an object, or a list of objects of one name that together are one array argument or one
+list of tensors.
 Outputs and formats are not in the file: ATK's executors make them, and so does
 :mod:`opgen.interop.completion`.
 """
@@ -12,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from opgen.calls.kinds import KINDS
+from opgen.calls.kinds import KINDS, prototype
 from opgen.calls.reals import SPECIAL
 from opgen.calls.vocabulary import known_products
 from opgen.interop import names, values
@@ -105,7 +106,8 @@ def _listed(entry: Object, key: str) -> list[Any]:
 
 def _free_places(spec: Spec, inputs: list[object]) -> dict[int, str]:
     """Position -> the parameter of the prototype that stands there, if no input has its name."""
-    places = [p.name for p in spec.parameters.values() if p.kind != "output"]
+    kinds = {name: spec.parameters[name].kind for name in prototype(spec.kinds)}
+    places = [name for name, kind in kinds.items() if not KINDS[kind].written]
     objects = [part for given in inputs for part in (given if isinstance(given, list) else [given])]
     taken = {
         names.match(part["name"], places)
@@ -135,14 +137,13 @@ def _argument(given: object, free: str | None, spec: Spec, case: ImportedCase) -
             "the objects of one list must share one name, not"
             f" {shown([part.get('name') for part in objects])}"
         )
-    name = names.match(label, spec.parameters)
+    name = names.match(label, prototype(spec.kinds))
     if name is None and first.get("dtype") in ("non_param", "torch_dtype"):
         return _of_executor(label, first.get("range_values"), case)
     if name is None:
-        if free is None or (first.get("type") in _TENSORS) != (spec.kinds[free] == "tensor"):
-            raise Unreadable(
-                f"{case.api} has no parameter {shown(label)}; it takes {', '.join(spec.parameters)}"
-            )
+        if free is None or (first.get("type") in _TENSORS) != _of_tensors(spec.kinds[free]):
+            known = ", ".join(prototype(spec.kinds))
+            raise Unreadable(f"{case.api} has no parameter {shown(label)}; it takes {known}")
         name = free
         case.notes.append(f"{name}: taken from {shown(label)}, which is at its place")
     with values.about(name):
@@ -165,10 +166,14 @@ def _of_executor(label: str, value: Any, case: ImportedCase) -> str | None:
 def _plain(kind: str, objects: list[Object], in_list: bool, name: str, notes: list[str]) -> object:
     """What the objects of one argument are in a call."""
     for part in objects:
-        sort = part.get("type", "tensor" if kind == "tensor" else "attr")
-        known = _TENSORS if kind == "tensor" else _VALUES
+        sort = part.get("type", "tensor" if _of_tensors(kind) else "attr")
+        known = _TENSORS if _of_tensors(kind) else _VALUES
         if sort not in known:
             raise Unreadable(f"{shown(sort)} is no type of {kind}; known: {', '.join(known)}")
+    if KINDS[kind].family == "list":
+        if not in_list and objects[0].get("shape") is None:
+            return None
+        return [_tensor(part, f"{name}[{i}]", notes) for i, part in enumerate(objects)]
     given = [part.get("range_values") for part in objects]
     if kind == "scalar" and len(objects) == 1:
         if given[0] is None:
@@ -187,6 +192,11 @@ def _plain(kind: str, objects: list[Object], in_list: bool, name: str, notes: li
     if not in_list:  # one object: the whole array in it, or its only element
         return values.argument(kind, given[0] if isinstance(given[0], list) else given)
     return [_value(kind, value, f"{name}[{i}]", notes) for i, value in enumerate(given)]
+
+
+def _of_tensors(kind: str) -> bool:
+    """Whether a parameter is a tensor, or a list of them."""
+    return KINDS[kind].family in ("tensor", "list")
 
 
 def _value(kind: str, value: object, name: str, notes: list[str]) -> object:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from opgen.calls.call_json import CallFault, make_call, to_json
+from opgen.calls.kinds import KINDS, member, prototype
 from opgen.interop.completion import UNDEFINED, PartialCall, complete
 from opgen.interop.names import Unreadable
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import Catalog
+from opgen.spec.spec import Spec
 
 LONGEST_REASON = 300
 """Characters of the reason why a case cannot be read, at most."""
@@ -127,24 +129,41 @@ def _calls(
 def _partial(case: ImportedCase, product: str, catalog: Catalog) -> PartialCall:
     """A case as a call for a product, open where the file says nothing."""
     spec = catalog.by_page[case.api, product]
-    missing = [name for name in spec.kinds if name not in case.args]
-    for name in missing:
-        if spec.parameters[name].kind != "output":
-            raise Unreadable(f"{name} is missing; {case.api} takes {', '.join(spec.kinds)}")
-    described = {
-        name: desc
-        for name, desc in case.args.items()
-        if isinstance(desc, dict) and spec.kinds.get(name) == "tensor"
-    }
-    args = (
-        dict.fromkeys(spec.kinds)
-        | case.args
-        | {name: {"format": UNDEFINED, **desc} for name, desc in described.items()}
-    )
+    known = prototype(spec.kinds)
+    missing = list[str]()
+    described, args = dict[str, dict[str, object]](), dict.fromkeys(known) | case.args
+    for name in [name for name in known if name not in case.args]:
+        number = _number(spec, case, name)
+        if spec.parameters[name].kind == "output":
+            missing.append(name)
+        elif spec.parameters[name].kind == "output_list" and number is not None:
+            missing += [member(name, i) for i in range(number)]
+            args[name] = [None] * number
+        else:
+            raise Unreadable(f"{name} is missing; {case.api} takes {', '.join(known)}")
+    for name, value in case.args.items():
+        family = KINDS[spec.kinds[name]].family if name in known else ""
+        if family == "tensor" and isinstance(value, dict):
+            described[name] = value
+            args[name] = {"format": UNDEFINED, **value}
+        elif family == "list" and isinstance(value, list):
+            described |= {member(name, i): desc for i, desc in enumerate(value) if desc}
+            args[name] = [desc and {"format": UNDEFINED, **desc} for desc in value]
     partial = PartialCall(spec, make_call(case.api, product, args, {case.api: spec.kinds}))
     partial.lacks(*missing)
     partial.open |= {(name, "format") for name, desc in described.items() if "format" not in desc}
     return partial
+
+
+def _number(spec: Spec, case: ImportedCase, name: str) -> int | None:
+    """How many tensors a list has that the file does not name: as many as another list, if the page
+    says so.
+    """
+    for guard in spec.equalities.get((name, "len"), ()):
+        ((other, what), *_) = guard.require.right[0].refs
+        if what == "len" and isinstance(listed := case.args.get(other), list):
+            return len(listed)
+    return None
 
 
 def _line(id: str, case: ImportedCase, partial: PartialCall) -> str:

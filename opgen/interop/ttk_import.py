@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from opgen.calls.kinds import KINDS, prototype
 from opgen.calls.vocabulary import known_products
 from opgen.files.yamlfile import did_you_mean
 from opgen.interop import names, ttk_kernels, values
@@ -192,8 +193,9 @@ def _products(row: Row, case: ImportedCase) -> list[str]:
 def _aclnn(row: Row, case: ImportedCase, catalog: Catalog) -> None:
     case.api = names.api(row["api_name"], catalog)
     spec = catalog.of(case.api)[0]
-    tensors = [p.name for p in spec.parameters.values() if p.is_tensor]
-    outputs = [p.name for p in spec.outputs]
+    kinds = {name: KINDS[spec.parameters[name].kind] for name in prototype(spec.kinds)}
+    tensors = [name for name, kind in kinds.items() if kind.family in ("tensor", "list")]
+    outputs = [name for name in tensors if kinds[name].written]
     count = len(values.items(row, "tensor_view_shapes"))
     if count == len(tensors) - len(outputs):
         case.notes.append(f"{', '.join(outputs)}: not in the file; made from the page")
@@ -207,7 +209,8 @@ def _aclnn(row: Row, case: ImportedCase, catalog: Catalog) -> None:
     facts = {fact: _per_tensor(row, column, tensors) for column, (fact, _) in TENSORS.items()}
     for name, *of_tensor in zip(tensors, *facts.values(), strict=True):
         with values.about(name):
-            case.args[name] = _tensor(name, dict(zip(facts, of_tensor, strict=True)), case.notes)
+            read = _tensors if kinds[name].family == "list" else _tensor
+            case.args[name] = read(name, dict(zip(facts, of_tensor, strict=True)), case.notes)
     _attributes(row, spec, case)
 
 
@@ -249,8 +252,35 @@ def _tensor(name: str, facts: dict[str, Any], notes: list[str]) -> dict[str, obj
     return desc
 
 
+def _tensors(name: str, facts: dict[str, Any], notes: list[str]) -> list[object] | None:
+    """A list of tensors: a shape of each, and every other fact of each, or one of all."""
+    if facts["shape"] is None:
+        return None
+    shapes = values.of_kind(list, facts["shape"], "a tuple of shapes, one for each tensor")
+    said = {
+        fact: value if _of_each(fact, value) else [value] * len(shapes)
+        for fact, value in facts.items()
+    }
+    for fact, listed in said.items():
+        if len(listed) != len(shapes):
+            raise Unreadable(f"{fact}: {shown(listed)}: expects one for each of {len(shapes)}")
+    each = (dict(zip(said, item, strict=True)) for item in zip(*said.values(), strict=True))
+    return [_tensor(f"{name}[{i}]", of, notes) for i, of in enumerate(each)]
+
+
+def _of_each(fact: str, value: object) -> bool:
+    """Whether what is said of a list of tensors is said of each: numbers alone are the storage, the
+    strides or the range of one.
+    """
+    alone = fact not in ("shape", "dtype", "format", "offset")
+    return isinstance(value, list) and not (
+        alone and value and all(isinstance(number, int | float) for number in value)
+    )
+
+
 def _attributes(row: Row, spec: Spec, case: ImportedCase) -> None:
-    kinds = {name: kind for name, kind in spec.kinds.items() if kind != "tensor"}
+    families = {name: KINDS[kind].family for name, kind in spec.kinds.items()}
+    kinds = {n: spec.kinds[n] for n, of in families.items() if of not in ("tensor", "list")}
     for key, value in values.attributes(row).items():
         with values.about("attributes"):
             name = names.match(key, kinds)

@@ -26,7 +26,9 @@ def allowed(cases: DeviceBatch, dtype: str) -> bool:
     """
     batch = cases.batch
     stored = {batch.tensors[name].dtype for name in batch.inputs}
-    exact, free = (all(as_they_are(one, to) for one in stored) for to in (dtype, batch.compute))
+    exact, free = (
+        all(as_they_are(storage, to) for storage in stored) for to in (dtype, batch.compute)
+    )
     exact &= all(
         kept_in(dtype, output) in (None, kept_in(batch.compute, output))
         for output in {batch.tensors[name].dtype for name in batch.wanted}
