@@ -50,6 +50,13 @@ class NamedCall:
     line: int | None = field(default=None, compare=False)
 
 
+_WHOLE = (
+    "is JSON over several lines, or an array; a call file has one call on each line, as jq -c"
+    " 'if type == \"array\" then .[] else . end' FILE writes them"
+)
+"""What is wrong with a file of other JSON, once."""
+
+
 def read_calls(
     source: str | Path,
     prototypes: Mapping[str, Mapping[str, str]],
@@ -83,6 +90,8 @@ def read_calls(
                     seen[named.id] = number
                     calls.append(named)
                 except CallFault as fault:
+                    if not (calls or problems) and (line == "{" or line[0] == "["):
+                        raise FileError.of(name, "", _WHOLE) from None
                     if foreign is not None and isinstance(fault, ForeignCall):
                         foreign.append(fault)
                         continue

@@ -51,7 +51,7 @@ GROUPS = {
     "Ask": ("explain", "ops", "page", "judge", "inspect"),
     "Measure": ("coverage", "mutants", "backtest", "learn"),
     "Run and judge devices": ("run", "diff", "compare", "minimize", "explore"),
-    "Maintain": ("draft", "check", "audit", "refresh", "verify", "schema"),
+    "Maintain": ("new", "draft", "check", "audit", "refresh", "verify", "schema"),
     "Exchange with other tools": ("import", "export", "unpack"),
 }
 """The commands as ``opgen --help`` lists them."""

@@ -105,7 +105,9 @@ def enumerated(
 
     request.check()
     note("enumerating calls ...", quiet or not announce)
-    suite = request.suite(mapped(workers))
+    pages = None if request.files else len(request.pages()[0])
+    with progress("pages", pages, quiet or not announce) as advance:
+        suite = request.suite(mapped(workers, advance))
     for line in remarks(request, suite):
         note(line, quiet)
     for lost in suite.left_out if left_out and not request.files else ():

@@ -11,7 +11,11 @@ from opgen.model import TRUTHS, Truth
 
 
 @click.command(
-    epilog=examples("opgen judge calls.jsonl", "opgen judge --format text calls.jsonl.gz")
+    epilog=examples(
+        "opgen judge calls.jsonl",
+        "opgen judge --format text calls.jsonl.gz",
+        "opgen judge --fail-on invalid calls.jsonl",
+    )
 )
 @click.argument("calls", metavar="[FILE]", type=click.Path(dir_okay=False), default="-")
 @click.option(
@@ -34,10 +38,21 @@ from opgen.model import TRUTHS, Truth
     is_flag=True,
     help="Judge the other lines of a file with bad ones, and exit 1.",
 )
+@click.option(
+    "--fail-on",
+    type=click.Choice(("invalid",)),
+    help="Exit 1 if a call is invalid: a source that is asked does not admit status 0.",
+)
 @edition_option()
 @library_option("Take what the library does from this release, or from this folder of errata.")
 def command(
-    calls: str, form: str, truth: str, skip_bad_lines: bool, edition: str, library: str
+    calls: str,
+    form: str,
+    truth: str,
+    skip_bad_lines: bool,
+    fail_on: str | None,
+    edition: str,
+    library: str,
 ) -> None:
     """Say what page and library answer to calls, and which rules the calls break.
 
@@ -52,7 +67,7 @@ def command(
     from opgen.model import Problem
     from opgen.oracle import callfiles
     from opgen.oracle.erratafile import errata_of
-    from opgen.report.terminal import visible
+    from opgen.report.terminal import counted, visible
     from opgen.spec.catalog import catalog
 
     pages, source = catalog(edition), errata_of(library)
@@ -72,5 +87,9 @@ def command(
         sys.stdout.writelines(f"{line}\n" for line in lines)
     for problem in skipped or ():
         click.echo(visible(problem), err=True)
-    if skipped:
+    invalid = [answer.call.id for answer in answers if answer.refused(asked)] if fail_on else []
+    if invalid:
+        told = f"{len(invalid)} of {counted(len(answers), 'call')} invalid, such as {invalid[0]}"
+        click.echo(visible(told), err=True)
+    if skipped or invalid:
         raise click.exceptions.Exit(DIFFERENCE if answers else BAD)

@@ -75,20 +75,29 @@ def allowed(quota: Path) -> int:
     return 0
 
 
-def in_order(work: Callable[[Task], Answer], tasks: Sequence[Task], workers: int) -> list[Answer]:
+def in_order(
+    work: Callable[[Task], Answer],
+    tasks: Sequence[Task],
+    workers: int,
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[Answer]:
     """What ``work`` returns for each task, in the order of the tasks; what it raises for the first
-    of them is raised.
+    of them is raised. ``progress`` is called with 1 whenever a task is done.
 
     Says what ``list(map(work, tasks))`` says, sooner. Killed where a worker is gone.
     """
-    return [done.get() for done in sorted(_all(work, tasks, workers), key=lambda done: done.at)]
+    outcomes = []
+    for done in _all(work, tasks, workers):
+        outcomes.append(done)
+        progress(1)
+    return [done.get() for done in sorted(outcomes, key=lambda done: done.at)]
 
 
 def mapped(
-    workers: int | None = None,
+    workers: int | None = None, progress: Callable[[int], None] = lambda done: None
 ) -> Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]:
     """:func:`in_order` by so many processes, or by one per core: ``map`` for few long tasks."""
-    return partial(in_order, workers=workers or cores())
+    return partial(in_order, workers=workers or cores(), progress=progress)
 
 
 def answers(

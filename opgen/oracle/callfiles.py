@@ -59,6 +59,12 @@ class JudgedCall:
     page: Expectation
     library: LibraryAnswer | None
 
+    def refused(self, truth: Truth = "both") -> bool:
+        """Whether a source that is asked does not admit that a device accepts the call."""
+        by_page = truth != "library" and 0 not in self.page.codes
+        by_library = self.library is not None and 0 not in self.library.codes
+        return by_page or (truth != "page" and by_library)
+
 
 def judge_given(
     calls: str | Path | Iterable[Mapping[str, object]],

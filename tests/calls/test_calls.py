@@ -18,6 +18,7 @@ import opgen
 from opgen.calls.call_json import ArgumentReader, CallFault, to_json
 from opgen.calls.jsonl import NamedCall, parse_call, read_calls
 from opgen.cli import main
+from opgen.lint.starts import start
 from opgen.model import FileError, TensorDesc
 from opgen.spec.catalog import catalog
 from tests.support import unmeasured
@@ -379,7 +380,7 @@ def test_lines_that_are_no_calls_can_be_skipped(tmp_path: Path) -> None:
 
 def test_a_flood_of_bad_lines_is_cut(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
-        read_calls(written(tmp_path / "c.jsonl", ["{"] * 99), catalog().kinds)
+        read_calls(written(tmp_path / "c.jsonl", ["x"] * 99), catalog().kinds)
     assert (
         len(caught.value.problems) == 51
         and "50 bad lines; the rest was not read" in caught.value.problems[-1].text
@@ -462,3 +463,38 @@ def test_the_text_after_an_id_is_remembered_only_where_it_is_a_call() -> None:
             with pytest.raises(CallFault):
                 parse_call(f'{{"id": "{name}", {text}', catalog().kinds, reader)
     assert not reader.texts
+
+
+@pytest.mark.parametrize("options", [(), ("--skip-bad-lines",)])
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("many", [True, False])
+def test_json_that_is_no_call_file_gets_one_message(tmp_path, many, indent, options):
+    """An array, and JSON over several lines; an object on one line is a call."""
+    call = json.loads(start("calls", "reflection_pad2d_backward").splitlines()[0])
+    path = tmp_path / "calls.json"
+    path.write_text(json.dumps([call] if many else call, indent=indent), encoding="utf-8")
+    judged = CliRunner().invoke(main, ["judge", str(path), *options])
+    if not many and indent is None:
+        assert judged.exit_code == 0
+    else:
+        assert (judged.exit_code, judged.stdout) == (2, "")
+        (line,) = judged.stderr.splitlines()
+        assert (
+            line.startswith(f"{path}: is JSON over several lines, or an array") and "jq -c" in line
+        )
+
+
+@pytest.mark.parametrize(
+    ("truth", "lines", "code"),
+    [("both", slice(0, 1), 0), ("both", slice(0, 2), 1), ("page", slice(1, 2), 1)],
+)
+def test_judge_fails_on_invalid_calls_where_it_is_asked_to(tmp_path, truth, lines, code):
+    path = tmp_path / "calls.jsonl"
+    calls = start("calls", "reflection_pad2d_backward").splitlines()[lines]
+    path.write_text("\n".join(calls), encoding="utf-8")
+    words = ["judge", str(path), "--truth", truth]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    judged = CliRunner().invoke(main, [*words, "--fail-on", "invalid"])
+    assert judged.exit_code == code
+    said = f"1 of {len(calls)} call{'s' if len(calls) > 1 else ''} invalid, such as my-stated-call"
+    assert judged.stderr.splitlines() == [said] * code

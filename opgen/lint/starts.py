@@ -1,0 +1,85 @@
+"""Starts of what people write for an operator: a plan, calls, a backend."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from string import Template
+
+from opgen.calls.call_json import to_json
+from opgen.files.resources import cases_folder
+from opgen.files.textfile import read_text
+from opgen.spec.spec import Spec
+from opgen.suite.planning.plan import Plan
+from opgen.suite.planning.plan_form import Axis
+from opgen.suite.selection import Request
+
+
+def start(what: str, op: str) -> str:
+    """The start of a ``plan``, of ``calls`` or of a ``backend`` for an operator; FileError for one
+    without a spec.
+
+    >>> print(start("calls", "reflection_pad2d_backward").split(",")[0])
+    {"comment": "the page admits the status 0 (valid)"
+    """
+    (spec, plan), *_ = Request(operators=[op]).pages()[0]
+    if what == "plan":
+        return _plan(spec, plan)
+    return "".join(_calls(spec)) if what == "calls" else _backend(spec)
+
+
+def _plan(spec: Spec, plan: Plan) -> str:
+    """The plan that is shipped, or one that adds nothing yet to what follows from the page."""
+    shipped = cases_folder() / f"{spec.op}.yaml"
+    if shipped.exists():
+        return read_text(shipped)
+    axes = (f"#   {axis.name}: {_written(axis)}" for axis in plan.axes)
+    lines = (
+        "# A plan of your own, which tries what follows from the page and what you write here.",
+        "# PLANS.md describes the keys. To see its cases: opgen cases --plan FILE",
+        f"op: {spec.api}",
+        "extends: default",
+        "# The page gives these axes. To change one, write it under axes, without the #.",
+        "# axes:",
+        *axes,
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _written(axis: Axis) -> str:
+    """The values of an axis, as a plan has them."""
+    values = [level[0] if len(level) == 1 else list(level) for level in axis.values]
+    sets = f"sets: [{', '.join(axis.sets)}], " if axis.sets != (axis.name,) else ""
+    return f"{{{sets}values: {json.dumps(values)}}}"
+
+
+def _calls(spec: Spec) -> Iterator[str]:
+    """The first valid call of the smoke suite, and the first that breaks a rule with a code."""
+    cases = Request(operators=[spec.op]).suite().cases
+    for bucket in ("valid", "stated"):
+        case = next((case for case in cases if case.page.bucket == bucket), None)
+        if case is not None:
+            codes = " or ".join(map(str, case.page.codes))
+            broken = "".join(f"; it breaks {broken.rule}" for broken in case.page.breaks)
+            call = {
+                "comment": f"the page admits the status {codes} ({bucket}){broken}",
+                "id": f"my-{bucket}-call",
+                "op": case.call.api,
+                "product": case.call.product,
+                "args": to_json(case.call),
+            }
+            yield json.dumps(call) + "\n"
+
+
+def _backend(spec: Spec) -> str:
+    """A class that answers zeros, with the names of the operator's parameters."""
+    template = Template(Path(__file__).with_name("backend.txt").read_text(encoding="utf-8"))
+    tensors = [*spec.inputs, *spec.outputs]
+    named = {
+        "inputs": spec.inputs,
+        "outputs": spec.outputs,
+        "attributes": [one for one in spec.parameters.values() if one not in tensors],
+    }
+    lists = {key: ", ".join(one.name for one in some) or "none" for key, some in named.items()}
+    return template.substitute(op=spec.api, spec=spec.op, **lists)
