@@ -79,7 +79,7 @@ def _backend(spec: Spec) -> str:
     named = {
         "inputs": spec.inputs,
         "outputs": spec.outputs,
-        "attributes": [one for one in spec.parameters.values() if one not in tensors],
+        "attributes": [p for p in spec.parameters.values() if p not in tensors],
     }
-    lists = {key: ", ".join(one.name for one in some) or "none" for key, some in named.items()}
+    lists = {key: ", ".join(p.name for p in some) or "none" for key, some in named.items()}
     return template.substitute(op=spec.api, spec=spec.op, **lists)

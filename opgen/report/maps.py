@@ -62,7 +62,8 @@ def error_map(output: ComparedOutput) -> list[dict[str, object]]:
             "lines": lines,
             "cells": ["".join(map(str, row)) for row in levels(_coarse(values)).tolist()],
         }
-        for values, rows, columns, lines in [one for one in every if one[0].size > 1] or every[-1:]
+        for values, rows, columns, lines in [panel for panel in every if panel[0].size > 1]
+        or every[-1:]
     ]
 
 
