@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from opgen.model import FileError
@@ -26,8 +26,14 @@ def choose(ids: Iterable[str], patterns: Sequence[str], where: str = "--case") -
     return [ids[place] for place in select_ids(ids, patterns, where)]
 
 
-def choose_of(bundle: Bundle, patterns: Sequence[str], where: str) -> list[str]:
+def choose_of(
+    bundle: Bundle,
+    patterns: Sequence[str],
+    where: str,
+    verdicts: Callable[[], Mapping[str, str]] | None = None,
+) -> list[str]:
     """The ids of a bundle that :func:`choose` and ``--where`` select, both if both are given.
+    ``verdicts`` judges the cases, by id, if a condition asks for that.
 
     Raises FileError where a pattern matches nothing, and where no case that they match is left.
     """
@@ -36,7 +42,8 @@ def choose_of(bundle: Bundle, patterns: Sequence[str], where: str) -> list[str]:
         return ids
     from opgen.comparison.where import where as of_condition
 
-    wanted = set(of_condition(bundle, where))
+    judged = verdicts() if verdicts and "verdict" in where else None
+    wanted = set(of_condition(bundle, where, judged))
     left = [name for name in ids if name in wanted]
     if not left:
         raise FileError.of("--where", "", f"no case has {where}")

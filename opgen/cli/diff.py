@@ -120,6 +120,7 @@ def command(
     or if nothing is proved: no case passed on evidence.
     """
     import datetime
+    from functools import partial
 
     import opgen
     from opgen.cli.console import note, output
@@ -129,16 +130,11 @@ def command(
 
     accepted = site.read(waivers) if waivers else []
     with opgen.open(bundle) as file:
-        chosen = choose_of(file, cases, where) if cases or where else []
-        report = opgen.diff(
-            file,
-            results,
-            against=against,
-            again=again,
-            truth=truth,
-            cases=chosen,
-            library=library,
+        judge = partial(
+            opgen.diff, file, results, against=against, again=again, truth=truth, library=library
         )
+        chosen = choose_of(file, cases, where, lambda: _verdicts(judge())) if cases or where else []
+        report = judge(cases=chosen)
         report.allow_empty = allow_empty
         report.fail_on_skip, report.min_passed = fail_on_skip, min_passed
         site.apply(report, accepted, datetime.date.today(), whole=not chosen)
@@ -156,6 +152,10 @@ def command(
         text.render(report, output(), strict, None if everything else text.SHOWN)
     if not report.green(strict):
         raise click.exceptions.Exit(DIFFERENCE)
+
+
+def _verdicts(report: DiffReport) -> dict[str, str]:
+    return {verdict.case: verdict.verdict for verdict in report}
 
 
 def _html(report: DiffReport, strict: bool) -> str:

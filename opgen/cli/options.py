@@ -170,7 +170,7 @@ def case_option(name: str = "cases", what: str = "these cases") -> Decorator:
 
 
 def where_option() -> Decorator:
-    """``--where CONDITION``, for cases of a bundle."""
+    """``--where CONDITION``."""
     return click.option(
         "--where",
         metavar="CONDITION",
@@ -215,6 +215,7 @@ def suite_options() -> Decorator:
             help="Existing calls; opgen adds only what they do not cover.",
         ),
         case_option("patterns", "these cases, and the valid calls nearest to invalid ones"),
+        where_option(),
         click.option(
             "--shard", default="", metavar="I/N", help="Only part I of N; each case is in one part."
         ),

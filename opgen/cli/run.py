@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from opgen.cli.choosing import choose_of
+from opgen.cli.choosing import choose, choose_of
 from opgen.cli.options import (
     backend_options,
     case_option,
@@ -95,10 +95,13 @@ def command(
     refuse(output, force or resume)
     source = errata_of(library) if library else None
     with opgen.open(bundle) as file:
-        wanted = choose_of(file, cases, where)
-        if failed:
-            report = opgen.diff(file, failed, cases=wanted)
-            wanted = [found.case for found in report if found.verdict in BAD]
+        if not failed:
+            wanted = choose_of(file, cases, where)
+        else:
+            report = opgen.diff(file, failed, cases=choose(file.ids, cases))
+            verdicts = {verdict.case: verdict.verdict for verdict in report}
+            some = choose_of(file, cases, where, lambda: verdicts)
+            wanted = [case for case in some if verdicts[case] in BAD]
             if not wanted:
                 raise FileError.of(failed, "", "no case failed, crashed or is missing in it")
         device_to_run = make_backend(backend, **settings)

@@ -60,6 +60,7 @@ def generate(
     recipe: str = "",
     seed_calls: str | Path = "",
     cases: Sequence[str] = (),
+    where: str = "",
     shard: str = "",
     edition: str = "",
     library: str | Path = "",
@@ -80,7 +81,7 @@ def generate(
       default all.
     * ``plan``: a tier, such as ``standard``, or the path of a plan.
     * ``calls``: the path of a call file. Each call becomes one case, and the plan is not used.
-    * ``cases``: ids or patterns, to write only some cases.
+    * ``cases``: ids or patterns, to write only some cases; ``where``: a condition that they meet.
     * ``edition``: the edition of the pages, such as ``2026-08``; by default the oldest that knows a
       product.
     * ``library``: a release, or a folder of errata, that says what the library answers; by default
@@ -115,6 +116,7 @@ def generate(
         recipe,
         edition,
         str(library),
+        where,
     )
     suite = request.suite(processes.mapped(workers))
     if request.files:

@@ -63,6 +63,7 @@ def header(
         "chosen": [
             *request.products,
             *request.patterns,
+            *([f"where {request.where}"] if request.where else []),
             *([f"seeded by {request.seed_calls}"] if request.seed_calls else []),
         ],
         "shard": request.shard,

@@ -27,6 +27,7 @@ from opgen.suite.given_data import read_dumps
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_check import checked_plan, shipped_plan
 from opgen.suite.suite import Each, Suite, plan_suite
+from opgen.suite.where import where
 
 MODELS = "models"
 """The plan whose calls are the layers of known models, in the folder of this name beside the
@@ -49,6 +50,7 @@ class Request:
     recipe: str = ""
     edition: str = ""
     library: str = ""
+    where: str = ""
 
     @property
     def name(self) -> str:
@@ -98,6 +100,7 @@ class Request:
             raise FileError([Problem("`patterns`", None, pattern, text) for pattern in unmet])
         if not len(suite.cases):
             raise FileError.of(self.calls or "opgen", "", text)
+        suite = where(suite, self.where) if self.where else suite
         return shard(suite, self.shard) if self.shard else suite
 
     def check(self) -> None:

@@ -13,6 +13,7 @@ from opgen.cli import main
 from opgen.comparison.where import where
 from opgen.devices.running import run
 from opgen.model import FileError
+from opgen.suite.selection import Request
 
 OPERATORS = ["avg_pool2d_backward", "reflection_pad2d_backward"]
 
@@ -116,6 +117,44 @@ def test_only_what_failed_is_run_again(bundle: Bundle, path: Path, tmp_path: Pat
     run(bundle, "mutant:nothing", tmp_path / "right.h5")
     said = called("run", path, "--failed", tmp_path / "right.h5", *again, "--force", code=2)
     assert "no case failed, crashed or is missing in it" in said
+
+
+def test_a_verdict_chooses_where_results_are_given(
+    bundle: Bundle, path: Path, tmp_path: Path
+) -> None:
+    run(bundle, "mutant:scaled_1_001", tmp_path / "first.h5")
+    report = opgen.diff(bundle, tmp_path / "first.h5")
+    failed = [found.case for found in report if found.verdict == "failed"]
+    half = [name for name in failed if bundle[name].recipe == "grid"]
+    condition = "verdict == 'failed' and recipe == 'grid'"
+    assert 0 < len(half) < len(failed) < len(bundle)
+    text = called("diff", path, tmp_path / "first.h5", "--where", condition, code=1)
+    assert f"FAILED  {len(half)} cases: {len(half)} failed" in text
+    again = ["--failed", tmp_path / "first.h5", "--where", condition, "-o", tmp_path / "again.h5"]
+    called("run", path, "--backend", "mutant:nothing", *again)
+    with opgen.Results.open(tmp_path / "again.h5") as answered:
+        assert sorted(answer.id for answer in answered) == sorted(half)
+    wrong = ["--where", "verdict == 'failed'"]
+    assert "no such name 'verdict'" in called("inspect", path, *wrong, code=2)
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_a_suite_is_chosen_as_its_bundle_is(bundle: Bundle, text: str) -> None:
+    asked = Request(OPERATORS, ["ascend910b"], where=text).suite()
+    assert list(asked.cases.id) == where(bundle, text)
+
+
+def test_generate_writes_the_cases_of_a_condition(bundle: Bundle, tmp_path: Path) -> None:
+    condition, part = "dtype == 'FLOAT16' and kind == 'valid'", tmp_path / "part.h5"
+    asked = [*OPERATORS, "--product", "ascend910b", "--where", condition]
+    called("generate", *asked, "-q", "-o", part)
+    with opgen.open(part) as written:
+        assert list(written.ids) == where(bundle, condition)
+        name = next(name for name in written.ids if written[name].golden)
+        for output, golden in written[name].golden.items():
+            assert golden.tobytes() == bundle[name].golden[output].tobytes()
+        assert written.header["chosen"] == ["ascend910b", f"where {condition}"]
+    assert "no case has kind == 'no'" in called("cases", "--where", "kind == 'no'", code=2)
 
 
 def test_a_comparison_may_demand_more(bundle: Bundle, path: Path, tmp_path: Path) -> None:
