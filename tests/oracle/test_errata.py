@@ -907,6 +907,17 @@ def test_windows_that_overhang_divide_by_the_whole_kernel() -> None:
     assert library.reference(answers, entry)["divisorOverride"].tolist() == [6]
 
 
+def wide(width: int, left: int, right: int, product: str = "ascend910b") -> Call:
+    """A pad of one row, at both sides."""
+    return pad(
+        product,
+        gradOutput=tensor(1, 1, 1, width + left + right),
+        self=tensor(1, 1, 1, width),
+        padding=(left, right, 0, 0),
+        gradInput=tensor(1, 1, 1, width),
+    )
+
+
 HALF_CHANNELS = 5776
 """Channels of a group that fit the unified buffer in 16 bits, 34 bytes each."""
 
@@ -927,6 +938,20 @@ HALF_CHANNELS = 5776
         (lone(1, 48, (2, 2), (1, 1)), ""),
         (lone(1, 1, (1, 2), (0, 1), dtype="FLOAT"), ""),
         (lone(1, 1, (1, 2), (0, 1), product="ascend910"), ""),
+        (halved(norm("ascend910b", 3, 11, 16379, 1)), ""),
+        (halved(norm("ascend910b", 3, 16, 16400, 1)), ""),
+        (halved(norm("ascend910b", 4, 4, 17408, 1)), ""),
+        (halved(norm("ascend910b", 3, 11, 16390, 1)), "row_stride_half"),
+        (halved(norm("ascend910_93", 3, 16, 16768, 1)), "row_stride_half"),
+        (halved(norm("ascend910b", 2, 11, 16390, 1)), ""),
+        (norm("ascend910b", 4, 32, 17152, 1), ""),
+        (norm("ascend910b", 5, 11, 16390, 1), ""),
+        (norm("ascend910b", 5, 32, 17088, 1), "row_stride_float"),
+        (norm("ascend910b", 5, 4, 18432, 1), "row_stride_float"),
+        (wide(5760, 5759, 5759), ""),
+        (wide(5761, 5760, 5760), "wide_padding"),
+        (wide(11521, 11520, 0), "wide_padding"),
+        (wide(5761, 5760, 5760, product="ascend910"), ""),
     ],
 )
 def test_a_device_may_fault_where_a_kernel_is_wrong(call: Call, fault: str) -> None:
@@ -946,9 +971,10 @@ def test_a_fault_says_why() -> None:
         if isinstance(stage, Fault)
     ]
     assert faults and all(fault.note and fault.when for fault in faults)
-    silent = TEXT + '\nfaults:\n  lost: {where: "RP:1", when: self.rank == 3}\n'
+    head = "\nfaults:\n"
+    silent = TEXT.replace(head, f'{head}  lost: {{where: "RP:1", when: self.rank == 3}}\n')
     assert "faults.lost: the key 'note' is missing" in refused(silent)
-    everywhere = TEXT + '\nfaults:\n  lost: {where: "RP:1", note: all of them}\n'
+    everywhere = TEXT.replace(head, f'{head}  lost: {{where: "RP:1", note: all of them}}\n')
     assert "lost: answers for every call" in refused(everywhere)
 
 
