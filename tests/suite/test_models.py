@@ -8,11 +8,15 @@ from collections import Counter
 import pytest
 
 from opgen.files.resources import cases_folder
+from opgen.generation.needs import memory_of, needs
+from opgen.generation.seeding import seeds
 from opgen.model import FileError, TensorDesc
 from opgen.suite.selection import MODELS, Request, remarks
 
 LISTS = sorted((cases_folder() / MODELS).glob("*.jsonl"))
 BATCHES = (1, 8, 32)
+LARGE = "stable_diffusion.b64.decoder.up3.conv1"
+"""Whose tensors have more elements than 32 bits count."""
 PARAMETERS = {"resnet50.b1.layer4.1.conv2": 512 * 512 * 9, "vit_b16.b1.patches": 768 * 3 * 256}
 
 
@@ -25,13 +29,17 @@ def test_every_layer_stands_there_at_each_batch_with_its_source() -> None:
         for batch in BATCHES
         if f".b{batch}." in line["id"]
     )
+    (large,) = (
+        line["id"] for line in lines if line["id"].split(".")[1][1:] not in map(str, BATCHES)
+    )
+    assert large == LARGE
     assert len(layers) == 70 and set(layers.values()) == {len(BATCHES)}
     assert {line["id"].partition(".")[0] for line in lines} == {path.stem for path in LISTS}
 
 
 def test_a_device_may_accept_every_layer_and_each_has_a_golden() -> None:
     suite = Request(plan=MODELS).suite()
-    assert len(suite.cases) == 210
+    assert len(suite.cases) == 211
     assert all(0 in case.page.codes for case in suite.cases)
     assert all("memory" in why for why in suite.without_data.values())
     assert not any(".b1." in case for case in suite.without_data)
@@ -51,6 +59,16 @@ def test_batches_differ_in_the_batch_alone_and_weights_are_those_of_the_models()
                     again = other.args[key]
                     if isinstance(desc, TensorDesc) and isinstance(again, TensorDesc):
                         assert again.shape in (desc.shape, (batch, *desc.shape[1:])), (name, key)
+
+
+def test_the_largest_layer_has_more_elements_than_32_bits_count_and_needs_no_such_memory() -> None:
+    suite = Request(plan=MODELS, patterns=(LARGE,)).suite()
+    [batch] = suite.batches
+    sizes = {name: desc.storage_elements for name, desc in batch.tensors.items()}
+    assert sizes["input"] == sizes["gradInput"] == 2**32 and sizes["gradOutput"] == 2**31
+    assert suite.cases[0].page.codes == (0,)
+    assert memory_of(batch, 1024, True) < 2 * sizes["input"] < memory_of(batch) / 16
+    assert needs(suite, seeds(suite.batches, 0), 1024).bytes < 1 << 20
 
 
 def test_they_are_chosen_like_other_cases_and_take_a_recipe() -> None:
