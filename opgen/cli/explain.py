@@ -12,6 +12,7 @@ from opgen.cli.choosing import choose
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from opgen.oracle.errata import PageErrata
     from opgen.report.layout import Paragraph
     from opgen.spec.rules import Rule
     from opgen.spec.spec import Spec
@@ -24,29 +25,43 @@ if TYPE_CHECKING:
         "opgen explain mutants",
         "opgen explain pad_height",
         "opgen explain 161002",
+        "opgen explain null_pointers",
+        "opgen explain null_pointers --calls library_sample.jsonl.gz",
         "opgen explain --bundle suite.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'",
     )
 )
-@click.argument("word", metavar="[WORD|RULE|CODE|ID|GLOB]", default="")
+@click.argument("word", metavar="[WORD|RULE|CODE|ENTRY|ID|GLOB]", default="")
 @click.option(
     "--bundle",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
     help="Explain a case of this bundle; name it by its id or a pattern.",
 )
+@click.option(
+    "--calls",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Print the calls of FILE, with statuses, for and against an entry, as a call file.",
+)
 @options.json_option()
-def command(word: str, bundle: str | None, as_json: bool) -> None:
+def command(word: str, bundle: str | None, calls: str | None, as_json: bool) -> None:
     """Explain a word, a rule, a status code or a case.
 
     Without an argument, opgen lists all words. The name of a section, such as mutants, lists those
     of the section. A rule is shown with its line of the page, its formula, a call that breaks it,
-    and the nearest call that obeys it. A code is shown with all rules behind it.
+    and the nearest call that obeys it. A code is shown with all rules behind it. An entry of the
+    errata is shown with what the library does, and how that is known. With --calls, opgen prints
+    the calls that the entry decides; shows is false if the library returned something else.
     """
     from opgen.cli import console
     from opgen.report.layout import show
 
+    options.only_one(bundle=bundle, calls=calls)
     if bundle:
         _explain_cases(bundle, word, as_json)
+        return
+    if calls:
+        _print_calls(word, calls)
         return
     entries = list(_entries(word) if word else _all_words())
     if not entries:
@@ -88,6 +103,37 @@ def _entries(name: str) -> Iterator[dict[str, Any]]:
                 yield _rule(spec, rule)
         if name in _codes(spec):
             yield _code(spec, name)
+    for page in _pages_with(name):
+        yield _erratum(page, name)
+
+
+def _pages_with(name: str) -> Iterator[PageErrata]:
+    """The errata, page by page, that have an entry of this name. A file is read if it names it."""
+    from opgen.oracle.as_page import PREFIX
+    from opgen.oracle.erratafile import errata
+
+    shipped = errata()
+    for api, path in shipped.files.items():
+        if not name.startswith(PREFIX) and name in path.read_text(encoding="utf-8"):
+            yield from (page for page in shipped[api].pages.values() if name in page.entry)
+
+
+def _erratum(page: PageErrata, name: str) -> dict[str, object]:
+    from opgen.oracle.release_changes import said
+
+    entry = page.entry[name]
+    return {
+        "word": name,
+        "kind": "entry",
+        "page": page.spec.name,
+        "api": page.spec.api,
+        "says": said(entry),
+        "where": list(entry.where),
+        "basis": entry.basis,
+        "evidence": entry.evidence and vars(entry.evidence),
+        "accepted": entry.accepted,
+        "note": entry.note,
+    }
 
 
 def _rule(spec: Spec, rule: Rule) -> dict[str, Any]:
@@ -152,7 +198,8 @@ def _refuse(word: str) -> None:
     from opgen.spec.catalog import catalog
 
     known = [*names(), *(rule.id for spec in catalog().specs for rule in spec.rules)]
-    text = f"no such word, rule or code{did_you_mean(word, known)}; opgen explain lists the words"
+    hint = did_you_mean(word, known)
+    text = f"no such word, rule, code or entry{hint}; opgen explain lists the words"
     raise FileError.of("explain", word, text)
 
 
@@ -176,6 +223,15 @@ def _lines(entry: dict[str, Any]) -> Iterator[Paragraph]:
             yield Paragraph(f"{rule['rule']}  line {lines}", f"  {rule['clause'] or ''}", 13)
             yield Paragraph(rule["requires"], indent=13)
         return
+    if entry["kind"] == "entry":
+        yield Paragraph(entry["says"], indent=2)
+        evidence = entry["evidence"]
+        seen = evidence and [f"{evidence['n']} of {evidence['m']} calls of {evidence['file']}"]
+        yield Paragraph(", ".join(seen or entry["where"]), f"  {entry['basis']}", 12)
+        for key in ("accepted", "note"):
+            if entry[key]:
+                yield Paragraph(entry[key], f"  {key}", 12)
+        return
     lines = ", ".join(map(str, entry["lines"])) or "none"
     yield Paragraph(f"line {lines}, a break is answered by {entry['answer']}", indent=2)
     yield Paragraph(entry["requires"], "  requires", 12)
@@ -192,6 +248,29 @@ def _lines(entry: dict[str, Any]) -> Iterator[Paragraph]:
         yield Paragraph(name, indent=2)
         yield Paragraph(argument_text(obeys["call"][name]), "    obeys", 13)
         yield Paragraph(argument_text(breaks["call"][name]), "    breaks", 13)
+
+
+def _print_calls(name: str, file: str) -> None:
+    """The calls of a file that an entry decides, each with whether the library did as it says."""
+    import json
+
+    import numpy as np
+
+    from opgen.learning import agreement, statuses
+    from opgen.oracle.erratafile import errata
+    from opgen.oracle.library import answers_to
+    from opgen.spec.catalog import catalog
+
+    entries = {page.spec.name for page in _pages_with(name)}
+    if not entries:
+        _refuse(name)
+    for page in statuses.read([file], catalog(), force=True).pages:
+        answers = answers_to(page.judgement) if page.spec.name in entries else None
+        if answers is None:
+            continue
+        right, _ = agreement.answered(page, errata()[page.spec.api])
+        for row in np.flatnonzero(answers.made_by(name)).tolist():
+            click.echo(json.dumps(page.line(row, bool(right[row]))))
 
 
 def _explain_cases(bundle: str, pattern: str, as_json: bool) -> None:

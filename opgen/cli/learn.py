@@ -192,7 +192,6 @@ def _asked(lessons: Sequence[Lesson], most: int, plan: str) -> Iterator[dict[str
 
 def _shown(lessons: Mapping[str, Sequence[Lesson]], name: str) -> Iterator[dict[str, object]]:
     """Lines of a call file: the calls that show an entry, and those that contradict it."""
-    from opgen.calls.call_json import to_json
     from opgen.files.yamlfile import did_you_mean
     from opgen.learning.written import entries
     from opgen.model import FileError
@@ -205,13 +204,4 @@ def _shown(lessons: Mapping[str, Sequence[Lesson]], name: str) -> Iterator[dict[
     for own, entry in chosen:
         returned = next(each.returned for each in own if each.returned.spec is entry.page)
         for shows, rows in ((True, entry.finding.calls), (False, entry.finding.against)):
-            for row in rows:
-                call = returned.judgement.table.call(row)
-                status = int(returned.status[row])
-                line = {"id": returned.ids[row], "op": call.api, "product": call.product}
-                yield {
-                    **line,
-                    "args": to_json(call),
-                    "status": (None if status < 0 else status),
-                    "shows": shows,
-                }
+            yield from (returned.line(row, shows) for row in rows)

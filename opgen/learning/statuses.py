@@ -12,7 +12,7 @@ from types import NoneType
 
 import numpy as np
 
-from opgen.calls.call_json import ForeignCall
+from opgen.calls.call_json import ForeignCall, to_json
 from opgen.calls.factorize import by_key
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.table import CallTable, from_calls
@@ -52,6 +52,12 @@ class Returned:
         """The calls at ``rows``, in that order."""
         ids = tuple(self.ids[row] for row in rows.tolist())
         return Returned(self.judgement.take(rows), ids, self.status[rows], self.firm[rows])
+
+    def line(self, row: int, shows: bool) -> dict[str, object]:
+        """A call and its status as a line of a call file; ``shows``: whether it shows an entry."""
+        call, status = self.judgement.table.call(row), int(self.status[row])
+        line = {"id": self.ids[row], "op": call.api, "product": call.product, "args": to_json(call)}
+        return {**line, "status": None if status == DIED else status, "shows": shows}
 
     @cached_property
     def admitted(self) -> np.ndarray:

@@ -118,7 +118,7 @@ class ShippedErrata(Mapping[str, Errata]):
 
 
 @cache
-def errata() -> Mapping[str, Errata]:
+def errata() -> ShippedErrata:
     """The errata that opgen ships, by api."""
     return ShippedErrata(specs_folder() / "errata")
 

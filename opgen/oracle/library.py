@@ -126,6 +126,17 @@ class LibraryAnswers:
                 result &= ~(entry.reached(self.view, len(result)) & self.breaks(entry.rules))
         return np.asarray(result)
 
+    def made_by(self, name: str) -> np.ndarray:
+        """(rows,) bool: an entry makes the answer: it refuses the call, or lets pass what an
+        accepted call breaks.
+        """
+        ids = [stage.id for stage in self.page.stages]
+        if name in ids:
+            return np.asarray(self.stage == ids.index(name))
+        entry = self.page.entry[name]
+        reached = entry.reached(self.view, len(self.stage)) & (self.stage == ACCEPTED)
+        return np.asarray(reached & self.breaks(getattr(entry, "rules", ())))
+
     def breaks(self, rules: Collection[str]) -> np.ndarray:
         """(rows,) bool: breaks one of some rules of the page."""
         ids = [i for i, rule in enumerate(self.judgement.spec.rules) if rule.id in rules]

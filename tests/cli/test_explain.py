@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 from opgen.cli import main
 from opgen.oracle.callfiles import judge_given
 from opgen.report.words import words
+from tests.learning import planted
+from tests.learning.test_learner import POOL
 
 pytestmark = pytest.mark.usefixtures("enumerated_once")
 
@@ -112,3 +114,25 @@ def test_a_case_of_a_bundle(tmp_path: Path) -> None:
     assert "and in the nearest valid call" in text
     shown = CliRunner().invoke(main, ["inspect", str(path), pattern])
     assert "padH <= kH / 2" in shown.stdout and "nearest valid" in shown.stdout
+
+
+def test_an_entry_of_the_errata_is_shown_with_how_it_is_known() -> None:
+    (known,) = entries("bfloat16_padding_over_7")[:1]
+    assert known["kind"] == "entry" and known["basis"] == "read" and known["where"]
+    assert "returns 161002" in str(known["says"])
+    shown = explain("bfloat16_padding_over_7").stdout
+    assert str(known["says"]) in " ".join(shown.split()) and "reflection_pad2d_backward" in shown
+
+
+def test_the_calls_for_and_against_an_entry(tmp_path: Path) -> None:
+    lines = planted.returned(planted.calls(POOL))
+    odd = next(i for i, line in enumerate(lines) if line["status"] == 161001)
+    nulls = {line["id"] for line in lines if line["status"] == 161001}
+    lines[odd]["status"] = 0
+    calls = planted.write(tmp_path / "calls.jsonl", lines)
+    shown = explain("null_pointers", "--calls", str(calls))
+    told = {line["id"]: line for line in map(json.loads, shown.stdout.splitlines())}
+    assert set(told) == nulls and len(nulls) > 3
+    assert [name for name, line in told.items() if not line["shows"]] == [lines[odd]["id"]]
+    assert told[lines[odd]["id"]]["args"] == lines[odd]["args"]
+    assert explain("null_pointer", "--calls", str(calls)).exit_code == 2
