@@ -60,11 +60,11 @@ def main(folder: str, everything: bool) -> tuple[float, float]:
     for path in sorted(p for p in Path(folder).rglob("aclnn*") if p.suffix in (".md", ".txt")):
         try:
             drafted = draft(read_page(path), path.name)
+            text = spec_text(drafted, path.name, path.read_bytes())
+            made = specfile.loads(text.split("\ntodo:")[0])
         except FileError as error:
             print(f"{path.name:<46} {error.problems[0].text}")
             continue
-        text = spec_text(drafted, path.name, path.read_bytes())
-        made = specfile.loads(text.split("\ntodo:")[0])
         row = f"{path.name:<46} {len(facts_of(made)):5} {len(drafted.facts.undecided):5}"
         if path.name in specs:
             count = compared(drafted, made, specs[path.name], everything)

@@ -640,6 +640,28 @@ def test_a_length_may_be_a_rank_less_a_number(drafted):
     assert drafted(rows=rows).facts.parameters["size"].keys["length"].value == ["x.rank - 2"]
 
 
+def test_a_length_may_be_the_extent_of_an_axis_that_an_earlier_tensor_has(drafted):
+    rows = {**SHAPED, "size": "大小|数组长度为H，数组中的每个值都是素数。|INT64|-|-|-"}
+    facts = drafted(rows=rows).facts
+    assert facts.parameters["size"].keys["length"].value == ["H"] and len(facts.left()) == 1
+    rows["size"] = rows["size"].replace("H", "K")
+    assert "length" not in drafted(rows=rows).facts.parameters["size"].keys
+
+
+def test_words_that_are_no_names_begin_a_part(drafted):
+    told = "数据类型支持FLOAT16、FLOAT,Device侧的aclTensor,undefined支持ND,shape支持2-3维"
+    keys = drafted(rows={"x": f"数据|{told}。|-|-|-|√"}).facts.parameters["x"].keys
+    assert (keys["format"].value, keys["rank"].value) == (["ND"], [2, 3])
+    assert keys["dtype"].value == ["FLOAT16", "FLOAT"]
+
+
+def test_a_scalar_that_may_be_0_or_at_least_1_has_a_rule_under_the_condition(drafted):
+    rows = {"group": "组数|group需要为0或者大于等于1。|INT64|-|-|-"}
+    facts = drafted(rows=rows, codes=("group小于1且不为0。",)).facts
+    (rule,) = [name for name, rule in facts.rules.items() if rule.when == "group < 1"]
+    assert facts.rules[rule].require == "group == 0" and facts.places[rule].code == 161002
+
+
 def test_a_code_of_a_broadcast_names_each_shape_once_and_leaves_what_is_written(drafted):
     facts = drafted(codes=("dy、x、dx的shape不满足broadcast关系。",)).facts
     assert not any("broadcast" in text for text in requirements(facts))  # dy has the shape of x
@@ -875,8 +897,11 @@ def test_every_page_gives_a_draft_that_reads_but_for_what_is_left():
             kinds += [problem.text for problem in error.problems]
             continue
         text = spec_text(drafted, path.name, path.read_bytes())
-        specfile.loads(text.split("\ntodo:")[0])
-    assert all(text.startswith("no kind of parameter for") for text in kinds)
+        try:
+            specfile.loads(text.split("\ntodo:")[0])
+        except FileError as error:
+            kinds += [problem.text for problem in error.problems]
+    assert all(text.startswith(("no kind of parameter for", "no such dtype")) for text in kinds)
 
 
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
@@ -900,4 +925,4 @@ def test_no_sentence_of_the_pages_is_taken_by_two_patterns_that_differ():
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
 def test_what_is_drafted_is_what_a_person_transcribed():
     right, drafted = drafts.main(PAGES or "", everything=False)
-    assert right >= 0.98 and drafted >= 0.75
+    assert right >= 0.98 and drafted >= 0.76

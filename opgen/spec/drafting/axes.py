@@ -36,8 +36,7 @@ def letters(facts: Facts, said: Said) -> bool:
     most = value[max(value)]
     for rank, shape in value.items():  # one letter for an axis that a page calls otherwise there
         value[rank] = [axis if axis in most else most[i - rank] for i, axis in enumerate(shape)]
-    shaped = [p.keys["shape"] for p in facts.parameters.values() if "shape" in p.keys]
-    bound_axes = {*chain(*map(axes_of, shaped), *value.values())}
+    bound_axes = {*letters_of(facts), *chain(*value.values())}
     factors = {axis for product in made for axis in re.findall(r"[A-Za-z_]\w*", product)}
     fit = all(str(axis).isdigit() or str(axis).isidentifier() for axis in bound_axes)
     if not said.subjects or not factors <= bound_axes or not fit:
@@ -51,6 +50,12 @@ def letters(facts: Facts, said: Said) -> bool:
         facts.set(name, "shape", value, said.line) and facts.set(name, "rank", ranks, said.line)
         for name in said.subjects
     )
+
+
+def letters_of(facts: Facts) -> set[int | str]:
+    """The letters and extents that tensors have so far."""
+    shaped = (p.keys["shape"] for p in facts.parameters.values() if "shape" in p.keys)
+    return {*chain(*map(axes_of, shaped))}
 
 
 def _ranks(facts: Facts, name: str) -> list[int]:

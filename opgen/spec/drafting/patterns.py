@@ -34,8 +34,8 @@ DEPENDS = re.compile("当|对于|若|如果|时|场景|否则|除|仅|只|但|�
 
 APART = re.compile(r",(?![^(\[]*[)\]])|且")
 """What may stand between the parts of a sentence: no comma in brackets."""
-LISTED = re.compile(r"[A-Za-z]\w*,[A-Za-z]", re.ASCII)
-"""A comma in a list of names, which is none between parts."""
+LISTED = re.compile(r"[A-Za-z]\w*,(?!(?:undefined|shape|dtype|Device|Host)\b)[A-Za-z]", re.ASCII)
+"""A comma in a list of names, which is none between parts; parts may begin with some words."""
 
 
 def pieces(text: str) -> list[str]:
@@ -241,6 +241,7 @@ def _filled(pattern: str, lists: Mapping[str, str]) -> str:
         "number": rf"(?P<number>-?\d+|{alternatives(grammar().numbers)})",
         "number2": rf"(?P<number2>-?\d+|{alternatives(grammar().numbers)})",
         "word": "(?P<word>[A-Z][A-Z0-9_]+)",
+        "letter": "(?P<letter>[A-Z])",
         "which": "(?P<which>最后[两二三]个|第[一二三四五]个)",
         "product": f"(?P<product>{alternatives(_product_names())})",
         "axes": f"(?P<axes>{AXIS}(?:{AND}?{AXIS})*)",

@@ -227,6 +227,12 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "optional": _optional,
     "length": values.length,
     "length_of": values.length_of,
+    "length_axis": lambda facts, said: (
+        {*said.claim.of("letter")} <= axes.letters_of(facts)
+        and all(
+            facts.set(n, "length", [*said.claim.of("letter")], said.line) for n in said.subjects
+        )
+    ),
     "length_and_above": values.length_and_above,
     "slots": values.slots,
     "above": values.above,
