@@ -72,6 +72,7 @@ def command(
     and with the same code. It says which cases were added, removed or changed, by how much, and
     why. It computes only cases whose spec, plan, kernel or recipe changed.
     """
+    import shlex
     from contextlib import nullcontext
     from pathlib import Path
 
@@ -85,7 +86,7 @@ def command(
     from opgen.lock.refresh import refresh
     from opgen.model import TIERS
     from opgen.report.layout import show
-    from opgen.report.refresh import as_data, as_markdown, as_table
+    from opgen.report.refresh import as_data, as_markdown, as_table, facts
     from opgen.report.terminal import counted
     from opgen.report.writing import write_report
     from opgen.suite.selection import Request
@@ -153,6 +154,11 @@ def command(
     console.note(f"{told} against {path}", quiet)
     if check:
         if refreshed.changes:
+            for fact in facts(refreshed):
+                console.note(fact, quiet)
+            words = ["opgen", "refresh", *operators, "--plan", plan, "--lock", str(path)]
+            words += ["--seed", str(seed)] if seed else []
+            console.note(f"if you meant these changes: {shlex.join(words)}", quiet)
             raise click.exceptions.Exit(DIFFERENCE)
         return
     others = (

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from opgen.files.resources import specs_folder
+from opgen.files.textfile import read_text
 from opgen.report.layout import TextTable
 from opgen.report.terminal import counted, markdown
 
@@ -42,6 +47,26 @@ def detail(change: Change) -> str:
     if change.what == "golden" and change.ulp is not None:
         return f"by up to {change.ulp} ULP of what is stored"
     return f"{change.before} -> {change.after}" if change.before else ""
+
+
+def facts(refreshed: Refreshed) -> Iterator[str]:
+    """The rules by which expectations are other than they were, a line each: file, line, rule, and
+    in how many cases.
+    """
+    pages = {case: page for page, held in refreshed.lock.entries.items() for case in held}
+    counts: Counter[tuple[str, str]] = Counter()
+    for change in refreshed.changes:
+        if change.what == "expectation":
+            page = pages[change.case]
+            now = refreshed.lock.entries[page][change.case]
+            differ = now.rules ^ replace(now, expectation=change.before).rules
+            counts.update((page, rule) for rule in differ - {""})
+    for (page, rule), cases in counts.most_common(MOST):
+        written = read_text(specs_folder() / f"{page}.yaml").splitlines()
+        name = re.compile(rf"\s+{re.escape(rule.split('.')[0])}:")
+        line = next((str(at) for at, text in enumerate(written, 1) if name.match(text)), "")
+        place = ":".join(filter(None, (f"specs/{page}.yaml", line)))
+        yield f"{place}: {rule}: {counted(cases, 'case')} broke it before or now, not both"
 
 
 def as_table(refreshed: Refreshed) -> TextTable:

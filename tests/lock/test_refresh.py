@@ -482,6 +482,7 @@ def test_the_command_says_what_drifted_in_every_form_and_exits_1(fresh, tmp_path
     shown = run("--lock", str(path), "--check", "--summary", str(markdown))
     assert shown.exit_code == 1 and path.read_bytes() == before
     assert f"{MOST + 4} changes against {path}" in shown.stderr
+    assert shown.stderr.rstrip().endswith(f"--lock {path}")
     table = " ".join(shown.stdout.split())
     assert (
         "removed gone-00" in table and "removed and 3 more" in table and f"gone-{MOST}" not in table
@@ -790,3 +791,23 @@ def test_the_rules_of_an_entry_are_those_of_its_page():
         ("unstated:any_error/0:a,b.c|2026-08:0/161002", {"a", "b.c"}),
     ):
         assert LockEntry("x", *"----", text).rules == rules
+
+
+def test_a_check_names_the_lines_of_the_rules_that_count_otherwise(fresh, pages, tmp_path):
+    """A lock that knows of a break less, and one that knows of a rule that is gone."""
+    page, broken = next(
+        (page, entry)
+        for page, held in fresh.lock.entries.items()
+        for entry in held.values()
+        if len(entry.rules - {""}) == 1
+    )
+    (rule,) = broken.rules
+    path = tmp_path / "old.lock"
+    changed(fresh.lock, page, broken.id, expectation="stated:161002:gone").write(path)
+    shown = run("--lock", str(path), "--check")
+    name = f"specs/{page}.yaml"
+    found = re.search(rf"^{re.escape(name)}:(\d+): {re.escape(rule)}: 1 case ", shown.stderr, re.M)
+    assert found is not None, shown.stderr
+    written = (specs_folder() / f"{page}.yaml").read_text(encoding="utf-8").splitlines()
+    assert written[int(found[1]) - 1].lstrip().startswith(f"{rule.split('.')[0]}:")
+    assert f"{name}: gone: 1 case " in shown.stderr
