@@ -41,7 +41,9 @@ COVERED_BY = {
     "test_results.py": ("bundle.results.answers bundle.results.checks bundle.results.writer"),
     "test_resume.py": "bundle.write.journal bundle.write.resuming",
     "test_errata.py": "oracle.errata_checks oracle.errata_form",
-    "test_calls.py": "files.gc_pause calls.kinds calls.arguments calls.building model.call",
+    "test_calls.py": (
+        "files.gc_pause calls.kinds calls.arguments calls.argument_json calls.building model.call"
+    ),
     "test_specfile.py": "spec.form_values spec.parameter_reader spec.rule_reader",
     "test_fill.py": "numerics.draw numerics.draws",
     "test_import_ttk.py": "interop.completion interop.ttk_kernels interop.ttk_kernel_row",
