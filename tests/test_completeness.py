@@ -96,7 +96,7 @@ COVERED_BY = {
     "test_yamlfile.py": "model.problem",
     "test_given_data.py": "model.text",
     "test_deviations.py": "comparison.wider_bounds",
-    "test_refresh.py": "generation.versions",
+    "test_refresh.py": "generation.versions lock.computed",
     "test_coverage.py": "quality.coverage_request",
     "test_explain.py": "quality.rule_examples report.cases",
     "test_python_api.py": "generation.bundle_file minimization.failing_case",

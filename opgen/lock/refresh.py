@@ -7,25 +7,21 @@ altered since, everything is.
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from opgen.bundle.read.reader import Bundle
 from opgen.generation import engine
-from opgen.generation.inputs import Arrays
 from opgen.generation.kernels import Parts
 from opgen.generation.versions import versions
 from opgen.lock.checked import mark
+from opgen.lock.computed import Compute, batches_of, digest_of, tensors_of, ulps_off
 from opgen.lock.lockfile import NOTHING, Lock, LockEntry, expectation_text
 from opgen.model import TensorDesc
-from opgen.numerics.arrays import Array
 from opgen.numerics.recipes import RECIPES
-from opgen.numerics.rounding import ulp_distance
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch
 from opgen.suite.identity import DIGEST, errata_digest, joint_digest, spec_digest
@@ -45,10 +41,6 @@ what it comes from where none of these changed."""
 
 ROLES = {"inputs": "input", "goldens": "golden", "bounds": "bound"}
 """What an entry has digests of -> the role of these tensors."""
-
-
-Compute: TypeAlias = Callable[[Batch, int], Arrays]
-"""The data of a batch with a seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +127,8 @@ def refresh(
         for case in sorted(old.entries[page])
     ]
     if bundle is not None:
-        ulps = _ulps_off(changes, suite, seed, bundle, compute)
+        goldens = {change.case: change.before for change in changes if change.what == "golden"}
+        ulps = ulps_off(goldens, suite, seed, bundle, compute)
         changes = [
             replace(change, ulp=ulps.get(change.case)) if change.what == "golden" else change
             for change in changes
@@ -216,44 +209,19 @@ def _entries(
             else:
                 entries[case] = replace(entries[case], key=key)
                 stale.add(case)
-    for batch in _batches(suite, stale):
+    for batch in batches_of(suite, stale):
         arrays = compute(batch, seed)
         for place, case in enumerate(batch.ids):
             entries[case] = replace(
                 entries[case],
                 **{
-                    field: digest_of(_of_case(arrays, role, place)) for field, role in ROLES.items()
+                    field: digest_of(tensors_of(arrays, role, place))
+                    for field, role in ROLES.items()
                 },
             )
         if progress is not None:
             progress(len(batch.ids))
     return entries, len(stale)
-
-
-def _batches(suite: Suite, cases: Collection[str]) -> Iterator[Batch]:
-    """The batches of a suite, each with some of its cases; no empty ones."""
-    for batch in suite.batches:
-        kept = [place for place, case in enumerate(batch.ids) if case in cases]
-        if kept:
-            yield batch.subset(kept)
-
-
-def _of_case(arrays: Arrays, role: str, place: int) -> dict[str, Array]:
-    """The tensors that the case at a place of a batch has in a role."""
-    return {name: stack[place] for (name, other), stack in arrays.items() if other == role}
-
-
-def digest_of(tensors: Mapping[str, Array]) -> str:
-    """One digest over the tensors that a case has of a kind, in the order of their names."""
-    digest = hashlib.blake2b()
-    for name, array in sorted(tensors.items()):
-        digest.update(
-            name.encode()
-            + b"\0"
-            + str(array.dtype).encode()
-            + np.ascontiguousarray(array).tobytes()
-        )
-    return digest.hexdigest()[:DIGEST] if tensors else NOTHING
 
 
 def _changes(
@@ -269,39 +237,3 @@ def _changes(
                 likely = tuple(cause for cause in differ if cause in causes)
                 changes.append(Change(case, what, likely or differ or (otherwise,), old, new))
     return changes
-
-
-def _ulps_off(
-    changes: Sequence[Change],
-    suite: Suite,
-    seed: int,
-    bundle: Bundle,
-    compute: Compute,
-) -> dict[str, int]:
-    """Case -> the largest distance of its changed golden from the one in an older bundle, where
-    that is the lock's.
-    """
-    held = set(bundle.ids)
-    measured = {
-        change.case
-        for change in changes
-        if change.what == "golden"
-        and change.case in held
-        and digest_of(bundle[change.case].golden) == change.before
-    }
-    ulps: dict[str, int] = {}
-    for batch in _batches(suite, measured):
-        arrays = compute(batch, seed)
-        for place, case in enumerate(batch.ids):
-            old, new = bundle[case].golden, _of_case(arrays, "golden", place)
-            if all(name in new and new[name].shape == array.shape for name, array in old.items()):
-                ulps[case] = max(
-                    (_ulps(new[name], array) for name, array in old.items()), default=0
-                )
-    return ulps
-
-
-def _ulps(new: Array, old: Array) -> int:
-    parts = [(new.real, old.real), (new.imag, old.imag)] if np.iscomplexobj(new) else [(new, old)]
-    name = "FLOAT" if parts[0][0].dtype == np.float32 else "DOUBLE"
-    return max((int(ulp_distance(a, b, name).max(initial=0)) for a, b in parts), default=0)
