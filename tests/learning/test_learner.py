@@ -74,6 +74,30 @@ def test_another_code_where_the_page_names_none_is_settled_and_no_deviation(tmp_
     assert [(one.status, one.differs) for one in settled] == [(561103, False)]
 
 
+def test_codes_that_a_page_leaves_open_are_told_apart_by_a_condition(tmp_path: Path) -> None:
+    def graph(call: Call, broken: set[str]) -> Code | None:
+        late = broken == {"padding.length"} and dtype(call, "self") == "FLOAT"
+        return 561103 if late else None
+
+    taught = lesson(tmp_path, PAD, [graph])
+    assert deviating(taught) == []
+    known = {one.status: one for one in taught.entries if one.rules == ("padding.length",)}
+    assert "'FLOAT'" in known[561103].when
+    table, of = taught.returned.judgement.table, {s: known[s].calls for s in known}
+    assert {dtype(table.call(row), "self") for row in of[561103]} == {"FLOAT"}
+    assert "FLOAT" not in {dtype(table.call(row), "self") for row in of.get(161002, ())}
+
+
+def test_rules_that_calls_break_only_together_are_learnt_together(tmp_path: Path) -> None:
+    taught = lesson(tmp_path, PAD)
+    ranks = {"gradOutput.rank", "self.rank", "gradInput.rank"}
+    spec, broken = taught.returned.spec, taught.returned.judgement.broken
+    i = [each.id for each in spec.rules].index("self.rank")
+    assert not (broken[i] & (broken.sum(axis=0) == 1)).any()
+    settled = {rule for one in taught.entries if one.status == 161002 for rule in one.rules}
+    assert ranks <= settled
+
+
 def test_another_code_than_the_page_names(tmp_path: Path) -> None:
     def graph(call: Call, broken: set[str]) -> Code | None:
         return 561103 if broken == {"divisorOverride.range"} else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from opgen.calls.table import from_calls
 from opgen.learning.statuses import Returned
@@ -12,7 +13,7 @@ from opgen.oracle.erratafile import errata
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from tests.learning import planted
-from tests.learning.rediscovered import matches
+from tests.learning.rediscovered import main, matches
 
 PAD = "aclnnReflectionPad2dBackward"
 
@@ -38,3 +39,11 @@ def test_errata_find_themselves_again_and_without_an_entry_not_that_one() -> Non
     missed = {match.entry: match for match in matches(calls, written, less)}
     assert not missed["null_pointers"].found
     assert missed["null_pointers"].alike == 0
+
+
+def test_three_of_four_entries_that_people_wrote_are_found_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main([str(planted.SAMPLE)])
+    last = capsys.readouterr().out.splitlines()[-1].split()
+    assert int(last[0]) >= 0.75 * int(last[2]) > 50, last
