@@ -112,7 +112,9 @@ def known_products(names: Iterable[str]) -> tuple[str, ...]:
     known = vocabulary().products
     for name in names:
         if name not in known:
-            hint = yamlfile.did_you_mean(name, known)
+            whole = f"ascend{name}".lower()
+            hint = f" (did you mean '{whole}'?)" if whole in known else ""
+            hint = hint or yamlfile.did_you_mean(name, known)
             raise FileError.of(
                 "`products`", name, f"no such product{hint}; known: {', '.join(known)}"
             )

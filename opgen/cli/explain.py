@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opgen.oracle.errata import PageErrata
-    from opgen.report.layout import Paragraph
     from opgen.spec.rules import Rule
     from opgen.spec.spec import Spec
 
@@ -25,12 +24,14 @@ if TYPE_CHECKING:
         "opgen explain mutants",
         "opgen explain pad_height",
         "opgen explain 161002",
+        "opgen explain 161002 avg_pool2d_backward",
         "opgen explain null_pointers",
         "opgen explain null_pointers --calls library_sample.jsonl.gz",
         "opgen explain --bundle suite.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'",
     )
 )
 @click.argument("word", metavar="[WORD|RULE|CODE|ENTRY|ID|GLOB]", default="")
+@options.operators_argument()
 @click.option(
     "--bundle",
     metavar="FILE",
@@ -44,33 +45,39 @@ if TYPE_CHECKING:
     help="Print the calls of FILE, with statuses, for and against an entry, as a call file.",
 )
 @options.json_option()
-def command(word: str, bundle: str | None, calls: str | None, as_json: bool) -> None:
+def command(
+    word: str, operators: tuple[str, ...], bundle: str | None, calls: str | None, as_json: bool
+) -> None:
     """Explain a word, a rule, a status code or a case.
 
     Without an argument, opgen lists all words. The name of a section, such as mutants, lists those
     of the section. A rule is shown with its line of the page, its formula, a call that breaks it,
-    and the nearest call that obeys it. A code is shown with all rules behind it. An entry of the
-    errata is shown with what the library does, and how that is known. With --calls, opgen prints
-    the calls that the entry decides; shows is false if the library returned something else.
+    and the nearest call that obeys it. A code is shown with its operators or, if you name some
+    operators (OP), with their rules behind it. An entry of the errata is shown with what the
+    library does, and how that is known. With --calls, opgen prints the calls that the entry
+    decides; shows is false if the library returned something else.
     """
     from opgen.cli import console
+    from opgen.report.explained import few, lines
     from opgen.report.layout import show
 
     options.only_one(bundle=bundle, calls=calls)
+    if operators and (bundle or calls):
+        raise click.UsageError("--bundle and --calls: take no operators")
     if bundle:
         _explain_cases(bundle, word, as_json)
         return
     if calls:
         _print_calls(word, calls)
         return
-    entries = list(_entries(word) if word else _all_words())
+    entries = list(_entries(word, operators) if word else _all_words())
     if not entries:
         _refuse(word)
     if as_json:
         console.json_text(entries)
         return
-    for entry in entries:
-        show(console.output(), *_lines(entry))
+    for entry in entries if operators else few(entries):
+        show(console.output(), *lines(entry))
 
 
 def _all_words() -> Iterator[dict[str, Any]]:
@@ -80,8 +87,12 @@ def _all_words() -> Iterator[dict[str, Any]]:
         yield {"word": word.word, "kind": word.section, "meaning": word.meaning}
 
 
-def _entries(name: str) -> Iterator[dict[str, Any]]:
-    """Everything of this name, whatever its kind."""
+def _entries(name: str, operators: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Everything of this name, whatever its kind; rules and codes of some operators, if any are
+    named.
+    """
+    from itertools import chain
+
     from opgen.quality import mutants
     from opgen.report.words import meanings
     from opgen.spec.catalog import catalog
@@ -97,7 +108,8 @@ def _entries(name: str) -> Iterator[dict[str, Any]]:
             where = [spec.op for spec in catalog().specs if wrong[word.word].applies(spec)]
             entry["operators"] = list(dict.fromkeys(where))
         yield entry
-    for spec in catalog().specs:
+    apis = [catalog().api(operator) for operator in operators]
+    for spec in chain.from_iterable(map(catalog().of, apis)) if apis else catalog().specs:
         for rule in spec.rules:
             if rule.id == name:
                 yield _rule(spec, rule)
@@ -201,53 +213,6 @@ def _refuse(word: str) -> None:
     hint = did_you_mean(word, known)
     text = f"no such word, rule, code or entry{hint}; opgen explain lists the words"
     raise FileError.of("explain", word, text)
-
-
-def _lines(entry: dict[str, Any]) -> Iterator[Paragraph]:
-    """An entry, for people."""
-    from rich.text import Text
-
-    from opgen.report.layout import Paragraph
-    from opgen.report.terminal import argument_text
-
-    kind = entry["kind"] if "meaning" in entry else f"of {entry['page']}"
-    yield Paragraph(Text.assemble((entry["word"], "bold"), "  ", (kind, "dim")))
-    if "meaning" in entry:
-        yield Paragraph(entry["meaning"], indent=2)
-        if "operators" in entry:
-            yield Paragraph(", ".join(entry["operators"]), "  operators", 13)
-        return
-    if entry["kind"] == "code":
-        for rule in entry["rules"]:
-            lines = ", ".join(map(str, rule["lines"])) or "none"
-            yield Paragraph(f"{rule['rule']}  line {lines}", f"  {rule['clause'] or ''}", 13)
-            yield Paragraph(rule["requires"], indent=13)
-        return
-    if entry["kind"] == "entry":
-        yield Paragraph(entry["says"], indent=2)
-        evidence = entry["evidence"]
-        seen = evidence and [f"{evidence['n']} of {evidence['m']} calls of {evidence['file']}"]
-        yield Paragraph(", ".join(seen or entry["where"]), f"  {entry['basis']}", 12)
-        for key in ("accepted", "note"):
-            if entry[key]:
-                yield Paragraph(entry[key], f"  {key}", 12)
-        return
-    lines = ", ".join(map(str, entry["lines"])) or "none"
-    yield Paragraph(f"line {lines}, a break is answered by {entry['answer']}", indent=2)
-    yield Paragraph(entry["requires"], "  requires", 12)
-    if entry["note"]:
-        yield Paragraph(entry["note"], "  note", 12)
-    if "example" not in entry:
-        said = "no call of the standard suite breaks it; opgen cases --json says why"
-        yield Paragraph(said, indent=2)
-        return
-    breaks, obeys = entry["example"]["breaks"], entry["example"]["obeys"]
-    yield Paragraph(f"{breaks['found']}  in {breaks['id']}", "  breaks it", 13)
-    yield Paragraph(obeys["id"], "  obeys it", 13)
-    for name in entry["example"]["differs"]:
-        yield Paragraph(name, indent=2)
-        yield Paragraph(argument_text(obeys["call"][name]), "    obeys", 13)
-        yield Paragraph(argument_text(breaks["call"][name]), "    breaks", 13)
 
 
 def _print_calls(name: str, file: str) -> None:

@@ -85,6 +85,8 @@ def command(
     )
     with gc_paused():
         sys.stdout.writelines(f"{line}\n" for line in lines)
+    if not answers and not skipped:
+        click.echo(f"{'standard input' if calls == '-' else calls}: no calls", err=True)
     for problem in skipped or ():
         click.echo(visible(problem), err=True)
     invalid = [answer.call.id for answer in answers if answer.refused(asked)] if fail_on else []

@@ -19,10 +19,10 @@ from opgen.cli.options import (
     quiet_option,
     where_option,
 )
-from opgen.model import NOT_RUN, FileError
+from opgen.model import NOT_RUN, FileError, Problem
 
 if TYPE_CHECKING:
-    from opgen.devices import Settings
+    from opgen.devices import Backend, Settings
 
 
 @click.command(
@@ -83,16 +83,14 @@ def command(
     opgen diff judges the answers.
     """
     import opgen
-    from opgen.bundle.write.output import refuse
     from opgen.cli.console import note, progress
     from opgen.comparison.calls_by_page import deadly
     from opgen.comparison.statuses import BAD
-    from opgen.devices import backend as make_backend
     from opgen.devices.running import run
     from opgen.oracle.erratafile import errata_of
     from opgen.report.terminal import counted
 
-    refuse(output, force or resume)
+    device_to_run = _backend(backend, settings, output, force or resume)
     source = errata_of(library) if library else None
     with opgen.open(bundle) as file:
         if not failed:
@@ -104,7 +102,6 @@ def command(
             wanted = [case for case in some if verdicts[case] in BAD]
             if not wanted:
                 raise FileError.of(failed, "", "no case failed, crashed or is missing in it")
-        device_to_run = make_backend(backend, **settings)
         with progress("cases", len(wanted), quiet) as advance:
             tally = run(
                 file,
@@ -132,6 +129,29 @@ def command(
         )
     for reason, count in reasons.most_common():
         note(f"{output}: {count} skipped: {reason}", quiet)
+
+
+def _backend(name: str, settings: Settings, output: str, replace: bool) -> Backend:
+    """A backend, not opened yet; what is wrong with it, and with the output, is said at once."""
+    from opgen.bundle.format.dtypes import BundleError
+    from opgen.bundle.write.output import refuse
+    from opgen.devices import backend
+
+    unwritable: BundleError | None = None
+    try:
+        refuse(output, replace)
+    except BundleError as error:
+        unwritable = error
+    try:
+        made = backend(name, **settings)
+    except FileError as error:
+        text = str(unwritable or "").partition(": ")[2]
+        raise FileError(
+            error.problems + ([Problem(output, None, "", text)] if text else [])
+        ) from None
+    if unwritable is not None:
+        raise unwritable
+    return made
 
 
 def _list_backends(context: click.Context) -> None:

@@ -39,4 +39,6 @@ def note(counts: Iterable[int | None]) -> str:
     unknown = listed.count(None)
     if not unknown:
         return ""
-    return f"unwritten elements: the runner did not look at {unknown} of {len(listed)} outputs"
+    if unknown == len(listed):
+        return "the backend cannot tell whether a device wrote every element"
+    return f"{unknown} of {len(listed)} outputs: nobody looked whether every element was written"

@@ -14,7 +14,7 @@ import numpy as np
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.devices import Backend
-from opgen.model import CRASH, Code
+from opgen.model import CRASH, Code, FileError
 from opgen.quality.mutants import find_device
 from opgen.quality.mutants.bundle_cases import (
     PageCases,
@@ -32,15 +32,19 @@ class MutantBackend(Backend):
     name, usual = "mutant", NOTHING.name
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
-        """Find the mutant; FileError where there is none of that name, or no such rule."""
+        """Find the mutant; FileError where there is none of that name, or no such rule, or where it
+        would answer like a correct device.
+        """
         specs = [of_page.spec for of_page in cases_by_page(bundle)]
         self.mutant, self.rule = find_device(self.device, specs)
         self.bundle, pages = bundle, cases_by_page(bundle, cases)
-        note = f"a mutant: {self.mutant.wrong}"
-        if not any(self.mutant.applies(of_page.spec) for of_page in pages):
+        if pages and not any(self.mutant.applies(of_page.spec) for of_page in pages):
             named = ", ".join(dict.fromkeys(of_page.spec.api for of_page in pages))
-            note += f"; this changes nothing in {named or 'an empty suite'}"
-        return {"note": note}
+            text = (
+                f"changes nothing in {named}; opgen explain {self.mutant.name} names its operators"
+            )
+            raise FileError.of("mutant", self.mutant.name, text)
+        return {"note": f"a mutant: {self.mutant.wrong}"}
 
     def answers(self, cases: Sequence[str]) -> Iterator[Result]:
         """The refused cases of a page behind those that it accepts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from opgen.numerics.recipes import RECIPES
 from opgen.quality import mutants
 
 MANUAL = Path(__file__).with_name("WORDS.md")
+PLANS = Path(__file__).parents[1] / "suite" / "PLANS.md"
 
 
 class Word(NamedTuple):
@@ -38,14 +40,24 @@ def words() -> dict[str, Word]:
 
 
 def explained() -> list[Word]:
-    """Every word of the manual, every recipe and every mutant."""
+    """Every word of the manual, every recipe, every mutant, and the keys of tiers."""
     recipes = ((name, f"a recipe; it finds {recipe.finds}.") for name, recipe in RECIPES.items())
     wrong = ((mutant.name, f"a device on which {mutant.wrong}.") for mutant in mutants.ALL)
     return [
         *words().values(),
         *(Word(*meant, "Recipes") for meant in recipes),
         *(Word(*meant, "Mutants") for meant in wrong),
+        *_keys_of_tiers(),
     ]
+
+
+def _keys_of_tiers() -> Iterator[Word]:
+    """The keys of a tier of a plan, as the manual of plans has them, each with its default."""
+    _, _, section = PLANS.read_text(encoding="utf-8").partition("\n## Tiers\n")
+    table = section.partition("\n## ")[0]
+    for names_, default, meaning in re.findall(r"^\| (`.+?`) \| (.+?) \| (.+) \|$", table, re.M):
+        for name in re.findall("`(.+?)`", names_):
+            yield Word(name, f"{meaning.replace('`', '')}. By default {default}.", "Keys of tiers")
 
 
 def meanings(name: str) -> list[Word]:

@@ -437,6 +437,17 @@ def test_a_stream_that_is_closed_takes_nothing_and_gives_nothing(
             "exists already; --force replaces it",
         ),
         (["unpack", "{bundle}", "-o", "{here}/no/tree.h5"], "there is no folder"),
+        (
+            ["run", "{bundle}", "--backend", "touch", "-o", "{text}"],
+            "no such backend 'touch'; did you mean 'torch'?",
+        ),
+        (["run", "{bundle}", "--backend", "touch", "-o", "{text}"], "exists already; --force"),
+        (
+            ["run", "{bundle}", "--backend", "mutant:none", "-o", "r.h5"],
+            "no such mutant; a correct device is mutant:nothing",
+        ),
+        (["generate", "--product", "910b"], "no such product (did you mean 'ascend910b'?)"),
+        (["explain", "161002", "avg_pol2d_backward"], "no such operator (did you mean 'avg_pool2d"),
         (["unpack", "{bundle}"], "Missing option '-o'"),
         (["ops", "avg_pool2d"], "no such operator (did you mean 'avg_pool2d_backward'?)"),
         (["page", "group_norm"], "no such operator (did you mean 'group_norm_backward'?)"),

@@ -42,6 +42,8 @@ def test_without_an_argument_all_words() -> None:
         ("known_deviation", "what the published library is known to do"),
         ("integers", "any error in a sum"),
         ("stride_swapped", "the strides of two axes are exchanged"),
+        ("elements", "the largest number of elements of a case with data"),
+        ("elements", "By default 2**20."),
     ],
 )
 def test_a_word_a_recipe_a_mutant(word: str, part: str) -> None:
@@ -53,6 +55,16 @@ def test_a_mutant_with_the_operators_to_which_it_applies() -> None:
     assert {"avg_pool2d_backward", "convolution_backward"} <= {*swapped["operators"]}  # type: ignore[misc]
     assert "silu_backward" in {*lost["operators"]} - {*swapped["operators"]}  # type: ignore[misc]
     assert "silu_backward" in explain("nan_lost").stdout
+
+
+def test_a_code_is_a_short_screen_and_the_rules_of_the_operators_that_are_named() -> None:
+    short = explain("161002").stdout
+    assert short.count("\n") < 40 and "opgen explain 161002 OP" in " ".join(short.split())
+    assert "aclnnConvolutionBackward" in short
+    pools = entries("161002", "avg_pool2d_backward")
+    assert {entry["api"] for entry in pools} == {"aclnnAvgPool2dBackward"}
+    assert "padH <= kH / 2" in explain("161002", "avg_pool2d_backward").stdout
+    assert len(entries("161002")) > len(pools)
 
 
 def test_a_rule_with_a_call_that_breaks_it_and_one_that_obeys() -> None:

@@ -699,29 +699,21 @@ def invoke(*args: str) -> Result:
     return CliRunner().invoke(main, ["mutants", *args], prog_name="opgen")
 
 
-def test_results_of_a_mutant_say_so(tmp_path: Path) -> None:
-    bundle, results = (
-        written(tmp_path / "pads.h5", Request(("reflection_pad2d_backward",), ("ascend910b",))),
-        tmp_path / "r.h5",
-    )
-    for mutant, more in (
-        (find("corners_missing"), ""),
-        (find("stride_swapped"), "; this changes nothing in aclnnReflectionPad2dBackward"),
-    ):
-        shown = CliRunner().invoke(
-            main,
-            [
-                "run",
-                str(bundle),
-                "--backend",
-                f"mutant:{mutant.name}",
-                "-o",
-                str(results),
-                "--force",
-            ],
-        )
-        assert f"{results}: a mutant: {mutant.wrong}{more}" in shown.stderr.splitlines()
-        assert f"a mutant: {mutant.wrong}{more}" in opgen.diff(bundle, results).notes
+def test_results_of_a_mutant_say_so_and_one_that_changes_nothing_is_refused(tmp_path: Path) -> None:
+    """Its answers would be those of a correct device, and its fault look as if nobody caught it."""
+    request = Request(("reflection_pad2d_backward",), ("ascend910b",))
+    bundle, results = written(tmp_path / "pads.h5", request), tmp_path / "r.h5"
+
+    def shown(name: str) -> Result:
+        command = ["run", str(bundle), "--backend", f"mutant:{name}", "-o", str(results)]
+        return CliRunner().invoke(main, command)
+
+    refused = shown("stride_swapped")
+    assert refused.exit_code == 2 and not results.exists()
+    assert "stride_swapped: changes nothing in aclnnReflectionPad2dBackward;" in refused.stderr
+    told = f"a mutant: {find('corners_missing').wrong}"
+    assert f"{results}: {told}" in shown("corners_missing").stderr.splitlines()
+    assert told in opgen.diff(bundle, results).notes
 
 
 def test_a_wrong_checker_computes_what_it_accepts(tmp_path: Path) -> None:

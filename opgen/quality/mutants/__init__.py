@@ -64,6 +64,8 @@ def find(name: str) -> Mutant | Family:
         if mutant.name == name:
             return mutant
     text = f"no such mutant{did_you_mean(name, names())}; opgen explain mutants lists them"
+    if name in ("none", "correct"):
+        text = f"no such mutant; a correct device is mutant:{NOTHING.name}"
     raise FileError.of("mutant", name, text)
 
 
