@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from opgen.oracle.errata import PageErrata
+    from opgen.report.explained import Entry
     from opgen.spec.rules import Rule
     from opgen.spec.spec import Spec
 
@@ -80,14 +81,14 @@ def command(
         show(console.output(), *lines(entry))
 
 
-def _all_words() -> Iterator[dict[str, Any]]:
+def _all_words() -> Iterator[Entry]:
     from opgen.report.words import words
 
     for word in words().values():
         yield {"word": word.word, "kind": word.section, "meaning": word.meaning}
 
 
-def _entries(name: str, operators: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+def _entries(name: str, operators: tuple[str, ...]) -> Iterator[Entry]:
     """Everything of this name, whatever its kind; rules and codes of some operators, if any are
     named.
     """
@@ -148,13 +149,13 @@ def _erratum(page: PageErrata, name: str) -> dict[str, object]:
     }
 
 
-def _rule(spec: Spec, rule: Rule) -> dict[str, Any]:
+def _rule(spec: Spec, rule: Rule) -> Entry:
     from opgen.calls.call_json import to_json
     from opgen.lint.facts import answer
     from opgen.quality.rule_examples import rule_example
     from opgen.suite.selection import Request
 
-    entry: dict[str, Any] = {
+    entry: Entry = {
         "word": rule.id,
         "kind": "rule",
         "page": spec.name,
@@ -180,7 +181,7 @@ def _codes(spec: Spec) -> set[str]:
     return {str(code) for codes in named for code in codes if code} | set(spec.clauses)
 
 
-def _code(spec: Spec, code: str) -> dict[str, Any]:
+def _code(spec: Spec, code: str) -> Entry:
     """All rules of a page behind a code, or behind one clause of it, and those of which it is
     likely.
     """

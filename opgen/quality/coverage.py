@@ -17,7 +17,7 @@ from opgen.calls.table import CallTable
 from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.boundaries import UNTESTED, boundaries, count
 from opgen.spec.sizes import shipped_sizes
-from opgen.spec.spec import Spec
+from opgen.spec.spec import TOTAL, Spec
 from opgen.suite import covering
 from opgen.suite.covering.model import Tuple
 from opgen.suite.enumeration.enumerator import EnumerationReport
@@ -26,7 +26,7 @@ from opgen.suite.enumeration.reasons import FATAL, accompanied, unreachable
 from opgen.suite.enumeration.size_calls import sizes_of
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
-from opgen.suite.values import ENDS, TOTAL
+from opgen.suite.values import ENDS
 
 STRENGTHS = (1, 2, 3)
 MOST_NAMED = 20

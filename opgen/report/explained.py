@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.text import Text
 
 from opgen.report.layout import Paragraph
 from opgen.report.terminal import argument_text
 
+Entry: TypeAlias = dict[str, Any]
+"""What is said of a word, a rule, a code or an entry of errata, as JSON has it."""
 
-def few(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+
+def few(entries: list[Entry]) -> Iterator[Entry]:
     """The same, where the codes of several pages are one entry, with their operators."""
     codes = [entry for entry in entries if entry["kind"] == "code"]
     yield from (entry for entry in entries if entry["kind"] != "code" or len(codes) == 1)
@@ -26,7 +29,7 @@ def few(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         }
 
 
-def lines(entry: dict[str, Any]) -> Iterator[Paragraph]:
+def lines(entry: Entry) -> Iterator[Paragraph]:
     """An entry, for people."""
     kind = entry["kind"] if "meaning" in entry else f"of {entry['page']}"
     yield Paragraph(Text.assemble((entry["word"], "bold"), "  ", (kind, "dim")))

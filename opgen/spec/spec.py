@@ -14,6 +14,8 @@ from opgen.calls.kinds import KINDS, REAL, Family
 from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Guard, Rule
 
+TOTAL = "total"
+"""What a term asks of the elements of a tensor: their sum."""
 _ATTRIBUTES: Mapping[Family, Mapping[str, str]] = {
     "tensor": {
         "dtype": "dtype",
@@ -27,7 +29,7 @@ _ATTRIBUTES: Mapping[Family, Mapping[str, str]] = {
         "highest": "int",
         "least": "int",
         "greatest": "int",
-        "total": "int",
+        TOTAL: "int",
     },
     "array": {"len": "int", "values": "shape"},
     "scalar": {},
@@ -192,6 +194,13 @@ class Spec:
         the rules.
         """
         return self._defining("==")
+
+    @cached_property
+    def sums(self) -> list[tuple[str, Guard]]:
+        """The guards that speak of the sum of a tensor's elements, each with the tensor."""
+        guards = [guard for rule in self.rules for guard in rule.guards]
+        named = [(reference, guard) for guard in guards for reference in guard.require.left.refs]
+        return [(name, guard) for (name, what), guard in named if what == TOTAL]
 
     @cached_property
     def memberships(self) -> dict[Reference, list[Guard]]:

@@ -16,25 +16,16 @@ from opgen.model import Problem
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language.functions import constant
 from opgen.spec.rules import Guard, readable, true_where
-from opgen.spec.spec import Spec
+from opgen.spec.spec import TOTAL
 from opgen.spec.table_view import TableView
 
 ENDS = ("least", "greatest")
 """What is asked of a tensor's elements one by one; the columns of their limits."""
-TOTAL = "total"
-"""What is asked of all of them: their sum."""
 
 
 def on_values(guard: Guard) -> bool:
     """Whether a guard speaks of the elements of a tensor."""
     return any(what in (*ENDS, TOTAL) for _, what in guard.require.refs)
-
-
-def on_sums(spec: Spec) -> list[tuple[str, Guard]]:
-    """The guards that speak of the sum of a tensor's elements, each with the tensor."""
-    guards = [guard for rule in spec.rules for guard in rule.guards if on_values(guard)]
-    lefts = [(guard.require.left.refs[0], guard) for guard in guards]
-    return [(name, guard) for (name, what), guard in lefts if what == TOTAL]
 
 
 def lawful(judged: Judgement) -> dict[str, np.ndarray]:
@@ -94,7 +85,7 @@ def unlawful(
                     f" {admitted.replace('to nan', 'and up')}"
                 )
                 yield Problem(file, call.line, call.id, f"data: {text}")
-    summed = on_sums(judged.spec)
+    summed = judged.spec.sums
     for row, call in zip(rows, calls, strict=False) if summed else ():
         view = TableView(judged.spec, judged.table.take(np.array([row])))
         sums = {name: np.sum(array) for name, array in given.get(call.id, {}).items()}
@@ -111,7 +102,7 @@ def unlawful(
 def summable(judged: Judgement) -> np.ndarray:
     """(rows,) bool: no tensor whose sum the page limits is drawn element by element."""
     result = np.ones(len(judged.table), dtype=bool)
-    for name in {name for name, _ in on_sums(judged.spec)}:
+    for name in {name for name, _ in judged.spec.sums}:
         column = judged.table.columns[name]
         assert isinstance(column, TensorColumn)
         low, high = column.limits.T

@@ -20,10 +20,9 @@ from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import read_plan
 from opgen.suite.planning.plan_check import check_plan
-from opgen.suite.values import on_sums
 from tests.support import suites
 
-SUMMED = sorted({spec.op for spec in catalog().specs if on_sums(spec) and not spec.status_only})
+SUMMED = sorted({spec.op for spec in catalog().specs if spec.sums and not spec.status_only})
 
 
 def joined(case: Any) -> tuple[int, list[int]] | None:
@@ -139,7 +138,7 @@ def test_elements_of_a_range_have_no_data_where_their_sum_is_limited(tmp_path: P
 @pytest.mark.parametrize("op", SUMMED)
 def test_generated_data_obey_sums(op: str) -> None:
     (spec,) = catalog().of(catalog().operators[op])
-    names = {name for name, _ in on_sums(spec)}
+    names = {name for name, _ in spec.sums}
     sums = []
     for batch in suites.suite(op, "standard").batches:
         (found,) = inputs.fill([batch], [1], 0)

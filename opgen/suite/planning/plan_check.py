@@ -22,7 +22,6 @@ from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.overlay import SHARED
 from opgen.suite.planning.plan import Plan, plan_for, read_plan
 from opgen.suite.planning.plan_form import Handwritten
-from opgen.suite.values import on_sums
 
 
 def check_plan(plan: Plan, pages: Sequence[Spec]) -> None:
@@ -33,7 +32,7 @@ def check_plan(plan: Plan, pages: Sequence[Spec]) -> None:
     for spec in pages:
         inputs = dict.fromkeys(name for p in spec.inputs for name in (p.name, p.of) if name)
         plan.document.known(("roles",), plan.roles, inputs, "input")
-        for name, guard in [] if spec.status_only else on_sums(spec):
+        for name, guard in () if spec.status_only else spec.sums:
             if plan.role(spec.parameters[name]) != "saved":
                 text = f"must be saved, since {guard.require.text} says what it adds up to"
                 plan.document.problem(("roles",), text, name)
