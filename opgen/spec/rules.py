@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import chain
 
 import numpy as np
@@ -94,6 +94,11 @@ class Rule:
     parameter: str | None = None
     key: str | None = None
     likely: int | None = None
+
+    @cached_property
+    def compared(self) -> frozenset[Reference]:
+        """What its relations read."""
+        return frozenset(ref for guard in self.guards for ref in guard.require.refs)
 
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where a guard applies, everything it names is bound, and its relation does

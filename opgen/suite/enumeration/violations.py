@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from opgen.oracle.judgement import Judgement
-from opgen.spec.language.term import Reference, Term
+from opgen.spec.language.term import Term
 from opgen.spec.rules import Guard, Rule
 from opgen.suite.enumeration.distance import distance, unit_of
 from opgen.suite.enumeration.edit_search import EditSearch
@@ -57,16 +57,12 @@ def _strangers(search: EditSearch, r: int, rows: np.ndarray) -> np.ndarray:
     another parameter.
     """
     rule = search.spec.rules[r]
-    own = _compared(rule)
+    own = rule.compared
     apart = [
-        (other.key is None or other.key != rule.key) and own.isdisjoint(_compared(other))
+        (other.key is None or other.key != rule.key) and own.isdisjoint(other.compared)
         for other in search.spec.rules
     ]
     return np.asarray(search.edited.judged.broken[apart][:, rows].sum(axis=0))
-
-
-def _compared(rule: Rule) -> set[Reference]:
-    return {ref for guard in rule.guards for ref in guard.require.refs}
 
 
 def boundary_calls(search: EditSearch, rule: Rule, guard: Guard, most: int) -> list[int]:
