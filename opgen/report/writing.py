@@ -6,8 +6,6 @@ from pathlib import Path
 
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.write.output import write_text
-from opgen.files.textfile import read_text
-from opgen.model import FileError
 
 
 def part(name: str) -> str:
@@ -21,11 +19,13 @@ def write_report(path: str | Path, text: str, force: bool = False) -> None:
 
     Raises BundleError where something else is there, or the file cannot be written.
     """
+    begins, there = text[: text.index("opgen") + len("opgen")], ""
     try:
-        there = read_text(path) if Path(path).is_file() else ""
-    except FileError:
+        if Path(path).is_file():
+            with open(path, encoding="utf-8") as file:
+                there = file.read(len(begins))
+    except (OSError, UnicodeDecodeError):
         there = "something that is no text"
-    begins = text[: text.index("opgen") + len("opgen")]
     if there and not there.startswith(begins) and not force:
         raise BundleError(f"{path}: exists and is not such a report of opgen; --force replaces it")
     write_text(path, text, force=True)
