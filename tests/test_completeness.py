@@ -69,7 +69,8 @@ COVERED_BY = {
     "test_drafting.py": (
         "spec.drafting.breaches spec.drafting.cells spec.drafting.dtype_lists spec.drafting.pending"
         " spec.drafting.joined spec.drafting.said spec.drafting.statements spec.drafting.values"
-        " spec.drafting.ranks spec.drafting.axes"
+        " spec.drafting.ranks spec.drafting.axes spec.drafting.breached_limits"
+        " spec.drafting.dtype_pairs spec.drafting.spelling"
     ),
     "test_language.py": (
         "spec.language.compiler spec.language.constants spec.language.parse spec.language.term"
@@ -98,7 +99,8 @@ COVERED_BY = {
     "test_deviations.py": "comparison.wider_bounds",
     "test_refresh.py": "generation.versions lock.computed",
     "test_coverage.py": "quality.coverage_request",
-    "test_explain.py": "quality.rule_examples report.cases",
+    "test_where.py": "spec.conditions",
+    "test_explain.py": "quality.rule_examples report.cases report.explained",
     "test_python_api.py": "generation.bundle_file minimization.failing_case",
 }
 """Test file -> modules that it covers without importing them by name."""

@@ -19,7 +19,7 @@ from tests.support import device_sample as sample
 
 ROOT = Path(opgen.__file__).parents[1]
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+ACTION = yaml.safe_load((ROOT / ".github/actions/diff/action.yml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(("change", "code"), [("", 0), ("\nno_such_key: 1\n", 2)])
