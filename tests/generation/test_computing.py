@@ -327,14 +327,15 @@ def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:
 def test_everyday_data_tell_right_from_wrong(name: str) -> None:
     """Half of the elements that are not 0 have a bound below their size, at least, so that zeros
     are seen; and some bound of every output is a small share of its golden. Data that a case
-    gives, as those on ties, are not everyday, and two elements that share a mean leave nothing to
-    see. Far from the one 1 among zeros gradients may be subnormal, which a device may flush.
+    gives, as those on ties, are not everyday; expanded inputs, two elements that share a mean and
+    a single sum of thousands of terms may cancel. Far from the one 1 among zeros gradients may be
+    subnormal, which a device may flush.
     """
     some = [
         batch
         for batch in suites.suite(name).batches
         if batch.recipe in ("grid", "normal", "integers", "ones", "one_hot") and not batch.given
-        if suites.sharing_a_mean(batch) > 2
+        if suites.sharing_a_mean(batch) > 2 and not suites.expanded(batch)
     ]
     outputs = [
         (batch, out, arrays)
@@ -352,6 +353,8 @@ def test_everyday_data_tell_right_from_wrong(name: str) -> None:
         flushed = format_of(batch.compute).min_normal if batch.recipe == "one_hot" else 0
         owed = there & (np.abs(golden) >= flushed)
         assert ((np.abs(golden) > limit).sum(axis=1) * 2 >= owed.sum(axis=1)).all(), (ids, out)
+        if golden.shape[1] == 1 and batch.elements > 4096:
+            continue
         small = limit < CONCLUSIVE * np.abs(golden)
         assert (small.any(axis=1) | ~there.any(axis=1)).all(), (ids, out)
     assert sum(len(batch.ids) for batch, _, _ in outputs) > 20

@@ -86,7 +86,8 @@ def test_devices_are_judged(
     found = {v.case: v.verdict for v in opgen.diff(bundle, tmp_path / "results.h5")}
     told = [name for name in names if found[name] in verdicts]
     assert len(told) > len(names) / 2
-    assert device != "nothing" or told == names
+    right = {"passed", "inconclusive"}  # the same gradient everywhere may give zeros alone
+    assert device != "nothing" or {found[name] for name in names} <= right
 
 
 def test_torch_computes_the_same(bundle: Bundle, computed: list[CaseView], tmp_path: Path) -> None:
@@ -94,4 +95,6 @@ def test_torch_computes_the_same(bundle: Bundle, computed: list[CaseView], tmp_p
     names = [case.id for case in computed if only(case.golden).size]
     opgen.run(bundle, "torch", tmp_path / "results.h5", cases=names)
     found = {v.case: v.verdict for v in opgen.diff(bundle, tmp_path / "results.h5")}
-    assert {found[name] for name in names} == {"passed"}
+    verdicts = [found[name] for name in names]
+    assert {*verdicts} <= {"passed", "inconclusive"}
+    assert verdicts.count("passed") > 0.8 * len(names)

@@ -164,7 +164,7 @@ def test_ten_drawn_faults_are_found_in_two_minutes_and_reduced(seed: int) -> Non
 
 def test_two_faults_are_two_causes() -> None:
     fault = DrawnFault(PAD, "H == 33 or W == 47", {})
-    explored = explore([PAD], FaultyDevice(fault), draws=2000)
+    explored = explore([PAD], FaultyDevice(fault), draws=6000)
     shapes = [cause.failure.call.args["self"].shape[-2:] for cause in explored.causes]
     assert any(33 in shape for shape in shapes)
     assert any(47 in shape for shape in shapes)

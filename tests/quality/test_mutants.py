@@ -343,10 +343,12 @@ def batches(op: str) -> Iterator[DeviceBatch]:
 @pytest.mark.parametrize("op", computed())
 def test_every_kernel_mutant_does_something_else(op: str) -> None:
     left: set[str] | None = None
+    special = False
     for work in batches(op):
         if left is None:
             left = {mutant.name for mutant in KERNELS if mutant.applies(work.spec)}
         right = answer(work, NOTHING)
+        special |= any(not np.isfinite(a.astype(np.complex128)).all() for a in right.values())
         for mutant in [find(name) for name in sorted(left)]:
             assert isinstance(mutant, Mutant)
             if mutant.crashes(work):
@@ -360,6 +362,8 @@ def test_every_kernel_mutant_does_something_else(op: str) -> None:
                 left.discard(mutant.name)
         if not left:
             break
+    if left is not None and not special:  # each Inf and NaN may be left out, as 0 times it
+        left -= {"inf_clipped", "nan_lost"}
     assert left == set()
 
 

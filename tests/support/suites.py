@@ -113,3 +113,15 @@ def sharing_a_mean(batch: Batch) -> float:
     means = (name for name in ("mean", "saveMean") if batch.roles.get(name) == "saved")
     sizes = [prod(batch.tensors[name].shape) for name in ("input", *means) if name in batch.tensors]
     return sizes[0] / sizes[1] if sizes[1:] and sizes[1] else inf
+
+
+def expanded(batch: Batch) -> bool:
+    """Whether an input repeats its elements by a stride of 0: a single value may be in none of
+    them or in many, and a gradient that is the same everywhere cancels where a mean is taken.
+    """
+    return any(
+        extent > 1 and not stride
+        for desc in map(batch.tensors.get, batch.inputs)
+        if desc is not None and not desc.plain
+        for extent, stride in zip(desc.shape, desc.strides or (), strict=False)
+    )

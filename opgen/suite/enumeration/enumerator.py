@@ -120,7 +120,7 @@ def enumerate_calls(
         search.run()
         chosen += _edited(search, tier, report, own)
         judged.append(search.edited.judged)
-    if tier.strength >= SIZED and not spec.status_only:
+    if tier.limits and tier.strength >= SIZED and not spec.status_only:
         sized, calls = size_calls(compiled, shipped_sizes(), tier.strength)
         behind = sum(len(part.table) for part in judged)
         for row, note, recipe in calls:

@@ -163,7 +163,7 @@ def flattened(builder: CallBuilder, name: str) -> np.ndarray:
 def grid(compiled: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
     """(combinations, axes) every combination of the values of some axes; 0 for the others."""
     rows = np.zeros((prod(shape), len(compiled.shape)), dtype=np.int64)
-    rows[:, list(axes)] = np.indices(shape).reshape(len(shape), -1).T
+    rows[:, list(axes)] = np.indices(shape).reshape(len(shape), prod(shape)).T
     return rows
 
 
