@@ -29,9 +29,9 @@ BETWEEN = 10.0
 @click.command(
     epilog=examples(
         "opgen explore reflection_pad2d_backward --backend mutant:nothing --draws 200",
-        "opgen explore avg_pool2d_backward --backend mutant:channel_block_lost --draws 200 -o"
-        " causes.jsonl  # exit 1",
-        "opgen generate --calls causes.jsonl -o causes.h5",
+        "opgen explore elu_backward --backend mutant:one_wrong_element --causes 1 -o my.jsonl"
+        "  # exit 1",
+        "opgen generate --calls my.jsonl -o my.h5",
     )
 )
 @click.argument(

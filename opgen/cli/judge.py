@@ -14,7 +14,7 @@ from opgen.model import TRUTHS, Truth
     epilog=examples(
         "opgen judge calls.jsonl",
         "opgen judge --format text calls.jsonl.gz",
-        "opgen judge --fail-on invalid calls.jsonl",
+        "opgen judge --fail-on invalid calls.jsonl  # exit 1",
     )
 )
 @click.argument("calls", metavar="[FILE]", type=click.Path(dir_okay=False), default="-")

@@ -14,9 +14,9 @@ from opgen.cli.options import complete_operators, examples
         "opgen new backend reflection_pad2d_backward > mine.py",
     )
 )
-@click.argument("what", type=click.Choice(["plan", "calls", "backend"]))
+@click.argument("template", type=click.Choice(["plan", "calls", "backend"]))
 @click.argument("op", shell_complete=complete_operators)
-def command(what: str, op: str) -> None:
+def command(template: str, op: str) -> None:
     """Print the start of a plan, of calls or of a backend of your own.
 
     plan: the plan that opgen ships for the operator, or a start that extends the plan that follows
@@ -25,4 +25,4 @@ def command(what: str, op: str) -> None:
     """
     from opgen.lint.starts import start
 
-    click.echo(start(what, op), nl=False)
+    click.echo(start(template, op), nl=False)

@@ -123,7 +123,10 @@ def enumerate_calls(
     if tier.limits and tier.strength >= SIZED and not spec.status_only:
         sized, calls = size_calls(compiled, shipped_sizes(), tier.strength)
         behind = sum(len(part.table) for part in judged)
+        made = list(sized.table.calls()) if given else []
         for row, note, recipe in calls:
+            if made and made[row] in given:
+                continue
             chosen.append(_Chosen(behind + row, "valid", (Purpose("note", note=note),), recipe))
         judged.append(sized)
     place = {pick.row: i for i, pick in reversed(list(enumerate(chosen)))}
