@@ -410,7 +410,7 @@ def test_deep_nesting_is_refused():
 def test_a_deep_or_huge_call_is_refused(tmp_path):
     path = tmp_path / "deep.jsonl"
     call = {"id": "x", "op": "aclnnReflectionPad2dBackward", "product": "ascend910b", "args": {}}
-    path.write_text("[" * 100_000 + "\n" + json.dumps(call) + "\n")
+    path.write_text('{"a": ' + "[" * 100_000 + "\n" + json.dumps(call) + "\n")
     with pytest.raises(FileError) as error:
         read_calls(path, catalog().kinds)
     assert len(error.value.problems) == 2
