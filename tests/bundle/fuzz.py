@@ -283,6 +283,7 @@ def watched(begins: bool) -> None:
 
 def some(kind: str, reader: str, seeds: range, folder: Path, pipe: Connection) -> None:
     """Read mutants in this process, and tell the figures."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # of who forked it
     os.chdir(folder)
     good = {"bundle": "bundle.h5", "results": "results.h5", "journal": "left.h5.partial"}[reader]
     whole, path = Path(good).read_bytes(), Path(f"x-{kind}-{reader}.h5")
@@ -305,7 +306,7 @@ def some(kind: str, reader: str, seeds: range, folder: Path, pipe: Connection) -
         counts[refused] += 1
         if fault:
             faults.append(f"{kind} of {reader}, seed {seed}: {fault}")
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     pipe.send(Figures(counts[True], counts[False], slowest, memory, tuple(faults)))
 
 
