@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.numerics.arrays import BLOCK, Array, blocks, joined
-from opgen.numerics.chain import UP, Chain, chain_of
 from opgen.numerics.formats import FORMATS, Format
+from opgen.numerics.rounding_model import UP, RoundingModel
 
 VERSION = 1
 """Raised by hand whenever a bound has other bits; a test sees to it."""
@@ -75,7 +75,9 @@ def bound(
     limits = Limits.of([golden.size], [depth], [quantum], [gain])
     result = np.empty(golden.shape, dtype=np.complex64 if sums.complex else np.float32)
     with np.errstate(all="ignore"):  # Inf and NaN are meant
-        for place, _, limit in bounded(chain_of(output, accumulator, through), sums, limits):
+        for place, _, limit in bounded(
+            RoundingModel.of(output, accumulator, through), sums, limits
+        ):
             result.reshape(-1).view(np.float32)[place] = limit
     return result
 
@@ -177,22 +179,24 @@ class Limits:
         ]
 
 
-def bounded(chain: Chain, sums: Sums, limits: Limits) -> Iterator[tuple[slice, Array, Array]]:
+def bounded(
+    model: RoundingModel, sums: Sums, limits: Limits
+) -> Iterator[tuple[slice, Array, Array]]:
     """:func:`bound` of several outputs that are written in the same formats, piece by piece, while
     it stays in cache: a slice of all real numbers, their goldens, their bounds. Small ones cost
     less together.
     """
-    return _in_pieces(chain.bound, sums, limits, limits.numbers(chain.sum))
+    return _in_pieces(model.bound, sums, limits, limits.numbers(model.sum))
 
 
-def certain_overflows(chain: Chain, sums: Sums, limits: Limits) -> Array:
+def certain_overflows(model: RoundingModel, sums: Sums, limits: Limits) -> Array:
     """Where every correct device returns Inf although the golden, which is real, is finite: keep it
     as Inf there, bound 0. Flat.
     """
     certain = np.empty(limits.sizes.sum(), dtype=bool)
     with np.errstate(all="ignore"):
         for place, _, over in _in_pieces(
-            chain.certain_overflow, sums, limits, limits.numbers(chain.sum)
+            model.certain_overflow, sums, limits, limits.numbers(model.sum)
         ):
             certain[place] = over
     return certain

@@ -56,19 +56,6 @@ def exp(x: Array) -> Array:
 
 
 @_elementwise
-def expm1(x: Array) -> Array:
-    """``exp(x) - 1``, precise where ``x`` is near 0.
-
-    >>> expm1(np.array([-0.0, 1e-20])).tolist()
-    [-0.0, 1e-20]
-    """
-    mantissa, power = _exp(_exactly(np.clip(x, 50.0, 720.0)))
-    large = np.ldexp(mantissa.high, power)
-    value = np.where(x > 50.0, large, _expm1(np.clip(x, -50.0, 50.0)).high)
-    return np.where(np.abs(x) < 2.0**-55, x, value)
-
-
-@_elementwise
 def log(x: Array) -> Array:
     """The natural logarithm; NaN below 0.
 
@@ -133,22 +120,6 @@ def erf(x: Array) -> Array:
     slope = add(_take(slopes, node), _exactly(rest))
     value = add(_take(values, node), multiply(slope, _exactly(h))).high / scale
     return np.copysign(value, x)
-
-
-@_elementwise
-def reciprocal_root(x: Array) -> Array:
-    """``1 / sqrt(x)``; NaN below 0.
-
-    >>> reciprocal_root(np.array([4.0, 2.0, 0.0])).tolist()
-    [0.5, 0.7071067811865476, inf]
-    """
-    half = np.frexp(x)[1] // 2
-    near = np.ldexp(x, -2 * half)  # in [0.5, 2)
-    root = np.sqrt(near)
-    rest = two_product(root, root)
-    low = ((near - rest.high) - rest.low) / (2.0 * root)
-    value = divide(_exactly(np.ones_like(x)), DoubleDouble(root, low)).high
-    return _where_positive(x, np.ldexp(value, -half), at_zero=np.inf, at_infinity=0.0)
 
 
 @_elementwise

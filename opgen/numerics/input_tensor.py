@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor, prod
+from math import ceil, floor, inf, isfinite, prod
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -46,10 +46,11 @@ class InputTensor:
 
     ``name`` is the vendor's, and keys the random stream. ``depth`` is the largest
     accumulation depth of the case, ``factors`` how many tensors are multiplied in one term.
-    ``range`` bounds grid, integers, normal and scales; grid data without one are below
-    ``2**scale``. ``places`` are the flat positions of what stands alone: the one of ``one_hot``, by
-    default anywhere, or what is or becomes non-finite, by default in the middle of all spatial
-    axes, far from padding. ``thresholds`` are arguments at which a function changes.
+    ``range`` bounds grid, integers, normal, scales and arguments; an end that is infinite is as far
+    from the other as data without a range reach. Grid data without one are below ``2**scale``.
+    ``places`` are the flat positions of what stands alone: the one of ``one_hot``, by default
+    anywhere, or what is or becomes non-finite, by default in the middle of all spatial axes, far
+    from padding. ``thresholds`` are arguments at which a function changes.
     """
 
     name: str
@@ -78,6 +79,14 @@ class InputTensor:
     def bits(self) -> int:
         return grid_bits(self.depth, self.dtype, self.compute, self.factors)
 
+    def span(self, most: float) -> tuple[float, float]:
+        """The range, where data that keep to none are from ``-most`` to ``most``."""
+        low, high = self.range or (-inf, inf)
+        return (
+            low if isfinite(low) else min(-most, high - most),
+            high if isfinite(high) else max(most, low + most),
+        )
+
     def candidates(self) -> Array:
         """Flat positions for what must not meet padding."""
         if self.places is not None:
@@ -96,12 +105,7 @@ def grid(tensor: InputTensor) -> tuple[int, int, int]:
     Spans ``tensor.range``, by default -1..1 times ``2**tensor.scale``. A range narrower than the
     grid makes the grid finer, up to the digits that the dtypes hold; a sum may then need splitting.
     """
-    return _grid(
-        tensor.dtype,
-        tensor.compute,
-        tensor.bits,
-        *(tensor.range or (-(2.0**tensor.scale), 2.0**tensor.scale)),
-    )
+    return _grid(tensor.dtype, tensor.compute, tensor.bits, *tensor.span(2.0**tensor.scale))
 
 
 @lru_cache(maxsize=4096)

@@ -14,10 +14,10 @@ from types import MappingProxyType
 import numpy as np
 
 from opgen.numerics.arrays import Array
-from opgen.numerics.draw import Draw
-from opgen.numerics.draws import (
+from opgen.numerics.distributions import (
     ALTERNATING,
     ARGUMENT,
+    BALANCED,
     GRID,
     INDICES,
     INTEGERS,
@@ -29,10 +29,12 @@ from opgen.numerics.draws import (
     OVERFLOW,
     POWERS,
     SUBNORMALS,
+    TWO_OR_THREE,
     WHOLE_NUMBERS,
     WIDE,
     ZEROS,
 )
+from opgen.numerics.draw import Draw
 from opgen.numerics.input_tensor import InputTensor, Role
 
 
@@ -40,7 +42,7 @@ from opgen.numerics.input_tensor import InputTensor, Role
 class Recipe:
     """How tensors of each role are drawn (:data:`opgen.numerics.input_tensor.Role`); ``finds`` is
     one line: the fault it finds. ``consistent``: what the forward saved follows from the other
-    inputs.
+    inputs; it is drawn as ``saved`` says otherwise.
 
     ``version`` is raised by hand whenever the recipe draws other numbers; a test sees to it.
     """
@@ -55,6 +57,7 @@ class Recipe:
     version: int = 1
     index: Draw = INDICES
     whole: Draw = WHOLE_NUMBERS
+    saved: Draw = GRID
     consistent: bool = True
 
     def draw(self, role: Role) -> Draw:
@@ -148,6 +151,13 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
                 "inconsistent",
                 "saved statistics, results and indices that are not read, but computed again",
                 *(GRID, GRID, GRID, POWERS),
+                consistent=False,
+            ),
+            Recipe(
+                "partial_sums",
+                "parts of a long sum left out or counted twice: all sums stay small and exact",
+                *(BALANCED, TWO_OR_THREE, ZEROS, ONES),
+                saved=ONES,
                 consistent=False,
             ),
         ]

@@ -15,7 +15,6 @@ import pytest
 from opgen.golden import convolution_backward as convolution
 from opgen.numerics import bounds
 from opgen.numerics.bounds import Limits, Sums, bound, bounded, certain_overflows, gamma
-from opgen.numerics.chain import Chain, chain_of
 from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.fill import draw, keys
 from opgen.numerics.formats import DTYPES, FORMATS, Format
@@ -23,6 +22,7 @@ from opgen.numerics.input_tensor import InputTensor
 from opgen.numerics.readings import share, without_subnormals
 from opgen.numerics.recipes import quantum
 from opgen.numerics.rounding import rounded, stored
+from opgen.numerics.rounding_model import RoundingModel
 from tests.numerics.naive_bound import naive_bound
 
 RNG = np.random.default_rng(20240229)
@@ -38,10 +38,10 @@ RECIPES = ["grid", "normal", "wide_exponent", "cancellation", "ones", "integers"
 ROWS = 16
 
 
-def joint_bounds(chain: Chain, sums: Sums, limits: Limits) -> np.ndarray:
+def joint_bounds(model: RoundingModel, sums: Sums, limits: Limits) -> np.ndarray:
     """Bounds of several outputs that are found together, flat."""
     with np.errstate(all="ignore"):
-        pieces = [limit for _, _, limit in bounded(chain, sums, limits)]
+        pieces = [limit for _, _, limit in bounded(model, sums, limits)]
     flat = np.concatenate([np.zeros(0, dtype=np.float32), *pieces])
     return flat.view(np.complex64) if sums.complex else flat
 
@@ -231,14 +231,14 @@ def test_overflow() -> None:
     limit = bound(golden, np.abs(golden), 64, "FLOAT16")
     assert np.isfinite(limit[0]) and np.isinf(limit[1:]).all()
     sums, limits = Sums([golden], [np.abs(golden)]), Limits.of([golden.size], [64], [None], [1.0])
-    assert certain_overflows(chain_of("FLOAT16", None, None), sums, limits).tolist() == [
+    assert certain_overflows(RoundingModel.of("FLOAT16", None, None), sums, limits).tolist() == [
         False,
         False,
         False,
         True,
         True,
     ]
-    assert not certain_overflows(chain_of("BFLOAT16", None, None), sums, limits).any()
+    assert not certain_overflows(RoundingModel.of("BFLOAT16", None, None), sums, limits).any()
     assert np.isinf(
         bound(np.array([1.0]), np.array([1e39]), 64, "FLOAT")
     )  # partial sums may overflow
@@ -532,7 +532,9 @@ def test_outputs_that_are_bounded_together_are_bounded_as_each_alone(output: str
             )
         ]
         together = joint_bounds(
-            chain_of(output, None, None), Sums(goldens, sizes), Limits.of(*zip(*rows, strict=True))
+            RoundingModel.of(output, None, None),
+            Sums(goldens, sizes),
+            Limits.of(*zip(*rows, strict=True)),
         )
         alone = [
             bound(golden, size, depth, output, quantum=quantum, gain=gain)
@@ -544,7 +546,7 @@ def test_outputs_that_are_bounded_together_are_bounded_as_each_alone(output: str
         if len(count) > 1 and all(count):  # numbers of their own matter
             sums = Sums([np.concatenate(goldens)], [np.concatenate(sizes)])
             one_for_all = joint_bounds(
-                chain_of(output, None, None),
+                RoundingModel.of(output, None, None),
                 sums,
                 Limits.of([sum(count)], *([one] for one in rows[0][1:])),
             )
@@ -565,7 +567,7 @@ def test_a_real_share_counts_for_both_parts() -> None:
 
 def test_what_rounds_to_itself_or_was_rounded_to_less_is_not_rounded_again() -> None:
     def written(output: str, accumulator: str | None, through: str | None) -> list[str]:
-        return [form.name for form in chain_of(output, accumulator, through).written]
+        return [form.name for form in RoundingModel.of(output, accumulator, through).written]
 
     assert (
         written("FLOAT", None, None) == []

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from opgen.numerics import fill, input_tensor
 from opgen.numerics.fill import Streams, draw, draw_alike, keys
 from opgen.numerics.formats import DTYPES, format_of
-from opgen.numerics.input_tensor import InputTensor, grid_bits
+from opgen.numerics.input_tensor import InputTensor, Role, grid_bits
 from opgen.numerics.recipes import RECIPES, applies, quantum
 from opgen.numerics.rounding import is_tie, rounded, stored
 
@@ -117,7 +117,7 @@ def test_batches_and_order_do_not_matter(recipe: str) -> None:
         assert one(recipe, seed=1).tobytes() != together.tobytes()
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", [name for name in RECIPES if RECIPES[name].operand.key])
 @pytest.mark.parametrize("dtype", ["FLOAT", "COMPLEX64"])
 def test_tensors_drawn_together_have_their_own_values(recipe: str, dtype: str) -> None:
     """Odd counts, none at all, and more than is worked on at a time."""
@@ -154,6 +154,7 @@ def test_handwritten_bits() -> None:
         "nonfinite": "58cba73a",
         "overflow": "fb7dfd66",
         "inconsistent": "bfc2f3f2",
+        "partial_sums": "617f72e4",
     }
 
 
@@ -175,7 +176,16 @@ def test_representable(recipe: str, storage: str, compute: str) -> None:
             steps = steps[np.isfinite(steps)]
             assert (steps == np.rint(steps)).all() and steps.size
         if (
-            recipe in ("grid", "integers", "normal", "wide_exponent", "cancellation", "ones")
+            recipe
+            in (
+                "grid",
+                "integers",
+                "normal",
+                "wide_exponent",
+                "cancellation",
+                "ones",
+                "partial_sums",
+            )
             and role != "centre"
         ):
             assert (values.view(np.float64) != 0).all()
@@ -329,6 +339,7 @@ def test_ranges(low: float, width: float, pair: tuple[str, str]) -> None:
         ((-3, -2), None),
         ((5, 5), None),
         ((1e5, 1e9), None),
+        ((3, np.inf), [4]),
     ],
 )
 def test_a_scale_lies_where_it_is_asked_to(
@@ -373,6 +384,35 @@ def test_integers_lie_where_they_are_asked_to(
     )
     assert (asked[0] <= drawn).all() and (drawn <= asked[1]).all()
     assert np.unique(drawn).tolist() == values if values else len(np.unique(drawn)) > 100
+
+
+@pytest.mark.parametrize("recipe", ["grid", "integers", "normal"])
+@pytest.mark.parametrize("role", ["operand", "scale", "argument"])
+@pytest.mark.parametrize("end", [0.0, 2.5, -3.0, 100.0])
+def test_one_end_of_a_range_holds_and_the_other_is_as_far_as_usual(
+    recipe: str, role: Role, end: float
+) -> None:
+    """Which is the same on either side of 0."""
+    fields = {"role": role, "dtype": "FLOAT", "compute": "FLOAT"}
+    above = one(recipe, range=(end, np.inf), **fields)
+    assert (above >= end).all() and above.max() <= end + 2.0**8 + abs(end)
+    assert len(np.unique(above)) > 1 or role == "scale"
+    if role != "scale":
+        below = one(recipe, range=(-np.inf, -end), **fields)
+        assert (below <= -end).all() and below.min() >= -end - 2.0**8 - abs(end)
+
+
+def test_a_scale_is_positive_anyway() -> None:
+    drawn = [one("grid", role="scale", range=ends) for ends in (None, (0.0, np.inf))]
+    assert np.array_equal(*drawn)
+
+
+def test_arguments_above_an_end_are_as_fine_as_any() -> None:
+    """Half of them are below 1 in size, some at a threshold, as without a range."""
+    fields = {"role": "argument", "dtype": "FLOAT", "compute": "FLOAT", "thresholds": (1.5,)}
+    above, anywhere = one("grid", range=(0.0, np.inf), **fields), one("grid", **fields)
+    assert np.array_equal(above, np.abs(anywhere)) and (anywhere < 0).any()
+    assert (above == 1.5).any()
 
 
 def test_a_range_that_the_dtype_cannot_reach_ends_where_it_does() -> None:

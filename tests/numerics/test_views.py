@@ -200,7 +200,7 @@ def test_what_no_array_and_no_call_can_have() -> None:
     ]
     table = from_calls("a", kinds, calls)
     assert (
-        non_negative(table).tolist() == [True, True, True, False, False, True]
+        non_negative(table, {}).tolist() == [True, True, True, False, False, True]
         and representable(table).all()
     )
     column = table.columns["x"]

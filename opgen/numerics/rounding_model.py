@@ -35,7 +35,7 @@ class _Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class RoundingModel:
     """The formats that a result passes through: where a sum is accumulated, those it is rounded to
     after that, one after the other, and the one that the golden is kept in. ``whole``: the least
     and the largest number that an output of whole numbers holds. ``numbers`` are those of
@@ -46,6 +46,29 @@ class Chain:
     written: tuple[Format, ...]
     kept: str
     whole: tuple[int, int] | None = None
+
+    @classmethod
+    @cache
+    def of(cls, output: str, accumulator: str | None, through: str | None) -> RoundingModel:
+        """The rounding model of an output. Formats that round nothing away are left out of
+        ``written``. What is made whole numbers of is computed in FLOAT, where ``accumulator`` says
+        nothing else.
+        """
+        facts = DTYPES[output]
+        part = facts.part.name
+        double = part == "DOUBLE" and through != "FLOAT" and not facts.whole
+        start = previous = FORMATS[accumulator or ("DOUBLE" if double else "FLOAT")]
+        written = []
+        for form in [FORMATS[name] for name in (through, part) if name is not None]:
+            if (
+                form.digits < previous.digits
+                or form.low > previous.low
+                or form.high < previous.high
+            ):
+                written.append(form)
+            previous = form
+        whole = facts.limits if facts.whole else None
+        return cls(start, tuple(written), DTYPES[facts.golden].part.name, whole)
 
     def _summed(
         self, golden: Array, magnitude: Array, share: Array, numbers: tuple[Array, ...]
@@ -103,24 +126,6 @@ def _up(values: Array) -> Array:
     bits = result.view(np.int32)
     bits += result < values
     return result
-
-
-@cache
-def chain_of(output: str, accumulator: str | None, through: str | None) -> Chain:
-    """The chain of an output; formats that round nothing away are left out of ``written``. What is
-    made whole numbers of is computed in FLOAT, where ``accumulator`` says nothing else.
-    """
-    facts = DTYPES[output]
-    part = facts.part.name
-    double = part == "DOUBLE" and through != "FLOAT" and not facts.whole
-    start = previous = FORMATS[accumulator or ("DOUBLE" if double else "FLOAT")]
-    written = []
-    for form in [FORMATS[name] for name in (through, part) if name is not None]:
-        if form.digits < previous.digits or form.low > previous.low or form.high < previous.high:
-            written.append(form)
-        previous = form
-    whole = facts.limits if facts.whole else None
-    return Chain(start, tuple(written), DTYPES[facts.golden].part.name, whole)
 
 
 def _made_whole(limits: tuple[int, int], state: _Sum) -> _Sum:

@@ -7,10 +7,11 @@ that numpy's releases cannot change a value.
 from __future__ import annotations
 
 from functools import partial
-from math import ceil, floor, frexp, isqrt
+from math import ceil, floor, frexp, inf, isfinite, isqrt
 
 import numpy as np
 
+from opgen.numerics import cycles
 from opgen.numerics.arrays import Array
 from opgen.numerics.draw import Draw, Values, between, from_steps, nonzero, scaled
 from opgen.numerics.formats import DTYPES, format_of
@@ -21,6 +22,8 @@ _EXACT_SUM = {"FLOAT16": 2**15, "DOUBLE": 2**52}  # largest |sum| of integers; 2
 # a scale is 2**-2 ... 2**2; up to 1 where FLOAT16 takes part, since the cube of a larger one would
 # leave its range
 _SCALE = 2
+_REACH = 6.0
+"""What no everyday value exceeds."""
 _ARGUMENTS = (-12, -8, -6, -4, -3, -2, -2, -1, -1, 0, 0, 1, 1, 2, 3, 5)
 """Exponents of the arguments of functions, one in sixteen each."""
 
@@ -39,7 +42,7 @@ def _small(tensor: InputTensor) -> tuple[int, int]:
     most = min(2**tensor.bits, 255)
     while most > 1 and max(tensor.depth, 1) * most**tensor.factors > total:
         most -= 1
-    low, high = tensor.range or (-most, most)
+    low, high = tensor.span(most)
     return ceil(max(low, -most)), floor(min(high, most))
 
 
@@ -71,7 +74,7 @@ def _normal(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     values = scaled(total, -32)
     if tensor.range is not None:
         largest = min(format_of(tensor.dtype).max, format_of(tensor.compute).max)
-        low, high = (min(max(end, -largest), largest) for end in tensor.range)
+        low, high = (min(max(end, -largest), largest) for end in tensor.span(_REACH))
         values = np.clip(values * ((high - low) / 8) + (high + low) / 2, low, high)
     return rounded(values, tensor.dtype)
 
@@ -95,11 +98,19 @@ def _near_one(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
 
 def _alternating(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     """The sign of a checkerboard over all axes: neighbours along any of them cancel."""
-    parity = np.zeros(tensor.shape, dtype=np.int64)
-    for axis, extent in enumerate(tensor.shape):
-        parity += np.arange(extent).reshape(-1, *(1,) * (len(tensor.shape) - axis - 1))
-    signs = np.repeat((1 - 2 * (parity & 1)).reshape(-1), tensor.parts)
-    return _near_one(lanes, choice, tensor) * signs
+    return np.asarray(_near_one(lanes, choice, tensor) * (1 - 2 * (cycles.places(tensor, 0) & 1)))
+
+
+def _repeated(lanes: Array, choice: Array, tensor: InputTensor, cycle: Array) -> Array:
+    """A cycle of numbers along every axis, from where ``choice`` says; integers where a range is
+    given.
+    """
+    if tensor.range is not None:
+        return _integers(lanes, choice, tensor)
+    first = (choice % np.uint64(len(cycle))).astype(np.int64)
+    return np.asarray(
+        cycle[(first[:, None] + cycles.places(tensor, 1)) % len(cycle)], dtype=np.float64
+    )
 
 
 def _subnormal_quantum(tensor: InputTensor) -> float:
@@ -119,9 +130,11 @@ def _subnormals(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
 
 def _exponents(tensor: InputTensor) -> range:
     """Of the powers of two that a scale may be; none where its range holds no power of two."""
-    if tensor.range is None:
-        return range(-_SCALE, (0 if "FLOAT16" in (tensor.dtype, tensor.compute) else _SCALE) + 1)
-    low, high = tensor.range
+    most = 0 if "FLOAT16" in (tensor.dtype, tensor.compute) else _SCALE
+    low, high = tensor.range or (-inf, inf)
+    if low <= 0 and high == inf:
+        return range(-_SCALE, most + 1)
+    low, high = tensor.span(2.0**most)
     form = min(format_of(tensor.dtype), format_of(tensor.compute), key=lambda form: form.max)
     top = frexp(min(high, form.max))[1] - 1 if high > 0 else form.low - 1
     significand, exponent = frexp(low)
@@ -177,25 +190,26 @@ def _planted(lanes: Array, choice: Array, tensor: InputTensor, kinds: tuple[floa
 
 def _argument(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     """All digits, where functions bend and where they no longer do; one in four at a threshold of
-    the operator, or just below or above it.
+    the operator, or just below or above it. What is beyond the one end of a range is reflected.
     """
-    if tensor.range is not None:
+    ends = tensor.range or (-inf, inf)
+    if all(map(isfinite, ends)):
         return _grid(lanes, choice, tensor)
     digits = format_of(tensor.dtype).digits
     whole = between(lanes[0], 2 ** (digits - 1), 2**digits - 1)
     exponents = np.array(_ARGUMENTS, dtype=np.int32)[lanes[1] & np.uint64(15)] - (digits - 1)
     negative = (lanes[1] >> np.uint64(4) & np.uint64(1)).astype(bool)
     values: Array = np.ldexp(np.where(negative, -whole, whole).astype(np.float64), exponents)
-    if not tensor.thresholds:
-        return values
     form, centres = format_of(tensor.dtype), rounded(np.array(tensor.thresholds), tensor.dtype)
     steps = np.maximum(ulp(centres, form.name), form.min_normal)
     near = np.concatenate([centres - steps, centres, centres + steps])
     near = near[np.isfinite(near)]
-    if not len(near):
-        return values
-    chosen: Array = near[(lanes[1] >> np.uint64(7)) % np.uint64(len(near))]
-    return np.where(lanes[1] >> np.uint64(5) & np.uint64(3), values, chosen)
+    if len(near):
+        chosen = near[(lanes[1] >> np.uint64(7)) % np.uint64(len(near))]
+        values = np.where(lanes[1] >> np.uint64(5) & np.uint64(3), values, chosen)
+    for end, beyond in zip(ends, (np.less, np.greater), strict=True):
+        values = np.where(beyond(values, end), rounded(2 * end - values, form.name), values)
+    return values
 
 
 _nonfinite = partial(_planted, kinds=(np.inf, -np.inf, np.nan))
@@ -249,6 +263,8 @@ NORMAL = Draw(7, _normal)
 WIDE = Draw(2, _wide)
 ALTERNATING = Draw(1, _alternating, lambda tensor: 2.0**-tensor.bits, None)
 NEAR_ONE = Draw(1, _near_one, lambda tensor: 2.0**-tensor.bits)
+BALANCED = Draw(1, partial(_repeated, cycle=cycles.BALANCED), _integer_quantum, None)
+TWO_OR_THREE = Draw(1, partial(_repeated, cycle=cycles.TWO_OR_THREE), _integer_quantum, None)
 SUBNORMALS = Draw(1, _subnormals, _subnormal_quantum)
 ZEROS = Draw(0, _fixed(0), lambda tensor: 1.0)
 ONES = Draw(0, _fixed(1), lambda tensor: 1.0)

@@ -20,8 +20,8 @@ import numpy as np
 
 from opgen.numerics.arrays import Array, by_parts
 from opgen.numerics.bounds import gamma
-from opgen.numerics.chain import chain_of
 from opgen.numerics.rounding import binade
+from opgen.numerics.rounding_model import RoundingModel
 
 FACTOR = 4.0
 """Lambda: how many times sqrt(T) roundings an error is likely to stay below."""
@@ -30,7 +30,7 @@ RECIPES = frozenset({"grid", "normal"})
 """The recipes whose terms are as this asks."""
 
 
-def likely(
+def likely_error(
     limit: Array,
     golden: Array,
     magnitude: Array,
@@ -49,18 +49,18 @@ def likely(
     >>> from opgen.numerics.bounds import bound
     >>> golden, magnitude = np.array([0.0, 1000.0]), np.array([1000.0, 1000.0])
     >>> limit = bound(golden, magnitude, 1024, "FLOAT").astype(np.float64)
-    >>> (likely(limit, golden, magnitude, 1024, "FLOAT") / limit).round(3).tolist()
+    >>> (likely_error(limit, golden, magnitude, 1024, "FLOAT") / limit).round(3).tolist()
     [0.125, 1.0]
     """
-    chain = chain_of(output, None, through)
+    model = RoundingModel.of(output, None, through)
 
     def part(limit: Array, golden: Array, magnitude: Array) -> Array:
         size = np.abs(golden)
         with np.errstate(all="ignore"):
             summed = limit
-            for form in chain.written:
+            for form in model.written:
                 summed = summed - binade(size + limit, form.low) * form.unit
-            summed = np.clip(gamma(depth, chain.sum.unit) * magnitude, 0.0, np.maximum(summed, 0.0))
+            summed = np.clip(gamma(depth, model.sum.unit) * magnitude, 0.0, np.maximum(summed, 0.0))
             share = np.minimum(FACTOR / np.sqrt(depth) + size / magnitude, 1.0)
             result = limit - (1.0 - share) * summed
         return np.where(np.isfinite(result), result, limit)

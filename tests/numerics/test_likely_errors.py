@@ -11,7 +11,7 @@ from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import bound
 from opgen.numerics.fill import draw, keys
 from opgen.numerics.input_tensor import InputTensor
-from opgen.numerics.likely import RECIPES, likely
+from opgen.numerics.likely_errors import RECIPES, likely_error
 from opgen.numerics.rounding import rounded
 
 OUTPUTS = 1 << 17
@@ -67,7 +67,7 @@ def test_no_correct_sum_is_unusual(recipe: str, depth: int) -> None:
     terms = operands(recipe, depth, OUTPUTS)
     golden, magnitude = terms.sum(axis=0), np.abs(terms).sum(axis=0)
     limit = bound(golden, magnitude, depth, "FLOAT").astype(np.float64)
-    most = likely(limit, golden, magnitude, depth, "FLOAT")
+    most = likely_error(limit, golden, magnitude, depth, "FLOAT")
     for add in (sequential, blocked, pairwise):
         for to in (nearest, cut) if recipe in {*RECIPES, "positive"} else (nearest,):
             assert (np.abs(add(terms, to) - golden) <= most).all(), (add, to)
@@ -83,7 +83,7 @@ def test_long_sums_have_room_and_a_small_factor_is_seen(recipe: str) -> None:
     terms = operands(recipe, depth, 4096)
     golden, magnitude = terms.sum(axis=0), np.abs(terms).sum(axis=0)
     limit = bound(golden, magnitude, depth, "FLOAT").astype(np.float64)
-    most = likely(limit, golden, magnitude, depth, "FLOAT")
+    most = likely_error(limit, golden, magnitude, depth, "FLOAT")
     right, wrong = sequential(terms, nearest), sequential(terms * 1.001, nearest)
     assert (np.abs(right - golden) <= most / 4).all()
     hidden, usual = (np.abs(wrong - golden) <= limits for limits in (limit, most))
@@ -96,7 +96,7 @@ def test_the_rounding_of_the_output_is_likely_in_full(output: str, through: str 
     terms = operands("grid", 256, 1 << 14) * 64
     golden, magnitude = terms.sum(axis=0), np.abs(terms).sum(axis=0)
     limit = bound(golden, magnitude, 256, output, through=through).astype(np.float64)
-    most = likely(limit, golden, magnitude, 256, output, through=through)
+    most = likely_error(limit, golden, magnitude, 256, output, through=through)
     device = rounded(sequential(terms, nearest), through or output)
     assert (np.abs(rounded(device, output) - golden) <= most).all()
     assert (most <= limit).all() and (most < limit).any()
@@ -105,13 +105,13 @@ def test_the_rounding_of_the_output_is_likely_in_full(output: str, through: str 
 def test_nothing_is_claimed_of_exact_sums_and_of_what_is_not_finite() -> None:
     golden, magnitude = np.array([1.0, np.inf, 3.0, 4.0]), np.array([9.0, np.inf, 9.0, np.inf])
     limit = np.array([0.0, 0.0, np.inf, np.inf])
-    assert (likely(limit, golden, magnitude, 1000, "FLOAT") == limit).all()
+    assert (likely_error(limit, golden, magnitude, 1000, "FLOAT") == limit).all()
 
 
 def test_parts_of_complex_outputs_are_by_themselves() -> None:
     golden, magnitude = np.array([1.0 + 9.0j]), np.array([100.0 + 10.0j])
     limit = bound(golden, magnitude, 400, "COMPLEX64").astype(np.complex128)
-    most = likely(limit, golden, magnitude, 400, "COMPLEX64")
+    most = likely_error(limit, golden, magnitude, 400, "COMPLEX64")
     for part in ("real", "imag"):
         alone = [getattr(array, part) for array in (limit, golden, magnitude)]
-        assert np.array_equal(getattr(most, part), likely(*alone, 400, "FLOAT"))
+        assert np.array_equal(getattr(most, part), likely_error(*alone, 400, "FLOAT"))
