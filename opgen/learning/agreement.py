@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.calls.factorize import by_key
+from opgen.learning.errata_text import text
 from opgen.learning.learner import learn
 from opgen.learning.lesson import Lesson
 from opgen.learning.statuses import Returned, Statuses, code
-from opgen.learning.written import text
 from opgen.model import ANY_ERROR, of_a_check
 from opgen.oracle import erratafile, library
 from opgen.oracle.errata import Errata

@@ -27,7 +27,10 @@ LISTED, EXCLUDED = 1.5, 2.0
 """Calls that each value of several needs which a condition lists, or keeps out."""
 FAMILIES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "product": (("ascend910b", "ascend910_93"), ("ascend910b", "ascend910_93", "ascend950")),
-    "format": (("NC1HWC0", "NDC1HWC0", "FRACTAL_Z", "FRACTAL_Z_3D", "FRACTAL_NZ"),),
+    "format": (
+        ("NC1HWC0", "NDC1HWC0", "FRACTAL_Z", "FRACTAL_Z_3D", "FRACTAL_NZ"),
+        ("ND", "NCL", "NCHW", "NHWC", "NCDHW"),
+    ),
     "dtype": (
         ("COMPLEX32", "COMPLEX64", "COMPLEX128"),
         ("HIFLOAT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN"),
@@ -35,8 +38,9 @@ FAMILIES: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"),
     ),
 }
-"""Words that a library is likely to treat alike: formats of the device alone; complex numbers,
-floating point of 8 bits, wide numbers without a sign, all whole numbers."""
+"""Words that a library is likely to treat alike: formats of the device alone, and those in which
+frameworks keep images; complex numbers, floating point of 8 bits, wide numbers without a sign, all
+whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Feature:
         """
         words = vocabulary().names.get(self.kind)
         texts = [repr(words[int(v)]) if words else str(v) for v in values]
-        if self.kind == "bool":
+        if self.kind in ("bool", "empty"):
             if bool(values[0]) == among:
                 return self.term
             return self.term.replace("==", "!=") if "==" in self.term else f"not {self.term}"
@@ -134,6 +138,13 @@ def features(view: TableView) -> list[Feature]:
             same, there = _says(a, what) == _says(b, what), ~a.null & ~b.null
             if not same.all():
                 add(f"{left}.{what} == {right}.{what}", f"{left} {right}", "bool", same, there)
+    for some in (view.spec.inputs, (*view.spec.inputs, *view.spec.outputs)):
+        if 2 <= len(some) <= MOST_COMPARED:
+            of = [table.tensors[tensor.name] for tensor in some]
+            empty = np.any([each.numel() == 0 for each in of], axis=0)
+            there = ~np.any([each.null for each in of], axis=0)
+            numbers = ", ".join(f"{tensor.name}.numel" for tensor in some)
+            add(f"min({numbers}) == 0", " ".join(p.name for p in some), "empty", empty, there)
     for letter in view.spec.scope.occurrences:
         value = view.get((letter, ""))
         add(letter, letter, "number", np.broadcast_to(value.data, rows), np.asarray(value.bound))
@@ -168,6 +179,15 @@ def own(known: Sequence[Feature], names: Sequence[str], rule: np.ndarray) -> Ite
             yield Feature(f"{OWN}.{what}", OWN, kind, values, bound)
 
 
+def about_emptiness(when: str) -> bool:
+    """Whether a condition is that one of some tensors is empty.
+
+    >>> about_emptiness("min(x.numel, y.numel) == 0"), about_emptiness("x.numel == 1")
+    (True, False)
+    """
+    return " and " not in when and when.endswith(" == 0") and ".numel" in when
+
+
 def varying(known: Sequence[Feature], related: Set[str]) -> list[Feature]:
     """Features that tell some rows from others, those about ``related`` names first; of several
     that say the same of all rows, the simplest.
@@ -182,6 +202,8 @@ def varying(known: Sequence[Feature], related: Set[str]) -> list[Feature]:
 
 def _cost(feature: Feature, related: Set[str]) -> float:
     names = feature.name.split()
+    if feature.kind == "empty":
+        return 0.25
     cost = 0.5 if names == ["product"] else 1.0 if not related >= set(names) else 0.0
     return cost + 0.25 * (len(names) - 1)
 
@@ -196,6 +218,10 @@ def candidates(
         strange = not related >= set(feature.name.split())
         if feature.kind == "dtype" and "product" in related:
             strange = False  # which dtypes a library takes depends on the product
+        if feature.kind == "empty":
+            strange = False  # a library may return at once where nothing is to be computed
+        if feature.term.endswith(".null") and not related:
+            strange = False  # a pointer that a call lacks is the first thing to look at
         cost = _cost(feature, related)
         distinct = np.unique(feature.values[feature.bound])
         if feature.kind in ("number", "count", "attribute"):
@@ -241,7 +267,7 @@ def _memberships(
                 here = has[of_it == among].any(axis=0)
                 yield Condition(feature.spelled(members, among), here, cost, word=True)
     for i in np.flatnonzero(inside).tolist():
-        if feature.kind != "bool" or only.sum() != 1:
+        if feature.kind not in ("bool", "empty") or only.sum() != 1:
             yield Condition(feature.spelled([distinct[i].item()]), has[i], cost, word=True)
 
 

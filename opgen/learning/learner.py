@@ -7,8 +7,8 @@ until nothing changes.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -16,13 +16,23 @@ import numpy as np
 
 from opgen.calls.factorize import by_key
 from opgen.learning.conditions import OWN, Feature, features, own
-from opgen.learning.lesson import Became, Finding, Lesson, RuleOutcome, enforced, holding, said_by
+from opgen.learning.lesson import (
+    Finding,
+    Lesson,
+    RuleOutcome,
+    became,
+    enforced,
+    returns,
+    said_by,
+)
+from opgen.learning.pooling import few_together, pooled, widened
+from opgen.learning.precedence import answering, kind, ordered
 from opgen.learning.splitting import LEAST, Share, split
 from opgen.learning.statuses import DIED, Returned
 from opgen.spec.rules import Rule
 
-OTHERS = -2
-"""No status: nothing is usual."""
+AS_THE_PAGE, OTHERS = -2, -3
+"""No statuses: that the page admits what was returned; that nothing is usual."""
 PASSES = 6
 """How often the rules are gone over, at most."""
 
@@ -35,7 +45,7 @@ def learn(returned: Returned) -> Lesson:
         before, findings = findings, learner.findings(findings)
         if findings == before:
             break
-    return Lesson(returned, tuple(learner.outcomes()), findings)
+    return ordered(Lesson(returned, tuple(learner.outcomes()), findings))
 
 
 class _Learner:
@@ -43,14 +53,14 @@ class _Learner:
         self.returned = returned
         self.spec, self.judgement = returned.spec, returned.judgement
         self.status = returned.status
-        kinds = [_kind(rule) for rule in self.spec.rules]
+        kinds = [kind(rule) for rule in self.spec.rules]
         self.alike = np.array([[kind == other for other in kinds] for kind in kinds])
-        self.position = {rule.id: i for i, rule in enumerate(self.spec.rules)}
         self.enforced = self.judgement.broken.copy()
         named = np.array([rule.code == self.status for rule in self.spec.rules]) & self.enforced
         self.told = named.any(axis=0) & ~named
         self.suspects = self.enforced
         self.blamed = np.zeros_like(self.enforced)
+        self.decided: list[np.ndarray] = []
 
     @cached_property
     def features(self) -> list[Feature]:
@@ -62,19 +72,31 @@ class _Learner:
         self.enforced = enforced(self.judgement, known)
         self.suspects = self.enforced & self.returning(known)
         self.blame()
-        pooled = _pooled(self.of_rules(), self.spec.rule)
-        return (*map(self.extended, pooled), *self.of_none())
+        self.decided = [self.deciding(i) for i in range(len(self.spec.rules))]
+        said = [self.extended(each) for each in pooled(self.of_rules(), self.spec.rule)]
+        wide = [*widened(said, self.returned, self.decided)]
+        return (*few_together(wide, self.passed(), self.spec.rule), *self.of_none())
+
+    def passed(self) -> dict[str, np.ndarray]:
+        """Rule -> the calls that decide it, where all of them were accepted and the page names no
+        code, or one that no call returned.
+        """
+        unheard = {rule.code for rule in self.spec.rules} - set(self.status.tolist())
+        decided = {
+            rule.id: self.decided[i]
+            for i, rule in enumerate(self.spec.rules)
+            if rule.forbids and rule.code in unheard
+        }
+        return {
+            rule: rows
+            for rule, rows in decided.items()
+            if len(rows) and not self.status[rows].any()
+        }
 
     def returning(self, known: tuple[Finding, ...]) -> np.ndarray:
         """(rules, rows) bool: for all that is known, the rule returns the status of the call."""
-        result = np.array([said_by(rule, self.status) for rule in self.spec.rules])
-        for finding in sorted(known, key=lambda each: bool(each.when)):
-            if finding.status != 0 and not finding.hint:
-                held = holding(self.judgement, finding)
-                for rule in finding.rules:
-                    i = self.position[rule]
-                    result[i] = np.where(held, self.status == finding.status, result[i])
-        return np.asarray(result | (self.status == DIED))
+        said = returns(self.judgement, known)
+        return np.asarray(answering(self.spec.rules, said, self.status) | (self.status == DIED))
 
     def deciding(self, i: int) -> np.ndarray:
         """The calls that decide a rule: those that break no other, or were accepted. Where these
@@ -85,10 +107,11 @@ class _Learner:
         broken, firm = self.judgement.broken[i] & ~self.told[i], self.returned.firm
         others = self.suspects.sum(axis=0) - self.suspects[i]
         alone = broken & ((self.enforced.sum(axis=0) == self.enforced[i]) | (self.status == 0))
+        alone |= broken & (others == 0) & (self.status == self.spec.rules[i].code)
         if (alone & firm).sum() >= LEAST:
             return np.flatnonzero((alone | (broken & self.blamed[i] & (others == 0))) & firm)
-        kind = self.enforced[self.alike[i]].sum(axis=0)
-        alone |= broken & (self.enforced.sum(axis=0) == kind)
+        of_kind = self.enforced[self.alike[i]].sum(axis=0)
+        alone |= broken & (self.enforced.sum(axis=0) == of_kind)
         return np.flatnonzero(((broken & (others == 0)) | alone | (broken & self.blamed[i])) & firm)
 
     def blame(self) -> None:
@@ -103,10 +126,10 @@ class _Learner:
     # rules ----------------------------------------------------------------------------------------
     def of_rules(self) -> Iterator[Finding]:
         alike = by_key(
-            ((_kind(rule), rule.code, rule.forbids), i) for i, rule in enumerate(self.spec.rules)
+            ((kind(rule), rule.code, rule.forbids), i) for i, rule in enumerate(self.spec.rules)
         )
         for group in alike.values():
-            decided = {i: rows for i in group if len(rows := self.deciding(i))}
+            decided = {i: self.decided[i] for i in group if len(self.decided[i])}
             plain = {i for i, rows in decided.items() if self.is_plain(i, rows)}
             for i in plain:
                 yield from self.of_alike((i,), decided)
@@ -117,24 +140,23 @@ class _Learner:
 
     def is_plain(self, i: int, rows: np.ndarray) -> bool:
         """Whether enough calls decide a rule, and all in the same way."""
-        return len(rows) >= LEAST and len(np.unique(self.status[rows])) == 1
+        news = self.news(self.spec.rules[i], self.status[rows])
+        return len(rows) >= LEAST and len(np.unique(news)) == 1
 
-    def usual(self, rule: Rule, status: np.ndarray) -> int:
-        """What is no news of a rule: the code that the page names, or what most calls returned."""
-        if rule.code is not None:
-            return rule.code
-        numbers, counts = np.unique(status, return_counts=True)
-        return int(numbers[counts.argmax()])
+    def news(self, rule: Rule, status: np.ndarray) -> np.ndarray:
+        """What calls returned that break a rule, or that its page admits it."""
+        admitted = said_by(rule, status) & rule.forbids
+        return np.asarray(np.where(admitted, AS_THE_PAGE, status))
 
     def extended(self, finding: Finding) -> Finding:
         """What holds for a key of several parameters, whatever the call, holds for that key of
         those that no call decides, too.
         """
-        kinds = {_kind(self.spec.rule[rule]) for rule in finding.rules}
+        kinds = {kind(self.spec.rule[rule]) for rule in finding.rules}
         if finding.hint or finding.when or len(finding.rules) < 2 or len(kinds) > 1:
             return finding
-        alike = [i for i, rule in enumerate(self.spec.rules) if _kind(rule) in kinds]
-        spoken = {self.spec.rules[i].id for i in alike if len(self.deciding(i))}
+        alike = [i for i, rule in enumerate(self.spec.rules) if kind(rule) in kinds]
+        spoken = {self.spec.rules[i].id for i in alike if len(self.decided[i])}
         if not spoken <= set(finding.rules):
             return finding
         return replace(finding, rules=tuple(self.spec.rules[i].id for i in alike))
@@ -148,23 +170,41 @@ class _Learner:
         rules = [self.spec.rules[i] for i in group]
         rows = np.concatenate([decided[i] for i in group])
         rule = np.repeat(np.arange(len(group)), [len(decided[i]) for i in group])
-        outcome = self.status[rows]
-        usual = self.usual(rules[0], outcome)
-        if len(np.unique(outcome)) == 1 and (len(group) == 1 or len(np.unique(rows)) >= LEAST):
+        news = self.news(rules[0], self.status[rows])
+        yield from self.told_apart(rules, rows, rule, news, silent)
+        admitted = news == AS_THE_PAGE
+        if rules[0].code is None and admitted.any():
+            codes = self.status[rows[admitted]]
+            yield from self.told_apart(rules, rows[admitted], rule[admitted], codes, silent)
+
+    def told_apart(
+        self,
+        rules: Sequence[Rule],
+        rows: np.ndarray,
+        rule: np.ndarray,
+        outcome: np.ndarray,
+        silent: Sequence[int],
+    ) -> Iterator[Finding]:
+        """What tells calls apart that break one of some rules and returned what ``outcome`` says,
+        by conditions on all of the rules together, then on each by itself.
+        """
+        if len(np.unique(outcome)) == 1 and (len(rules) == 1 or len(np.unique(rows)) >= LEAST):
             yield from self.uniform(rules, rows, silent)
             return
+        usual = _usual(outcome)
         explained = outcome == usual
         names = [self.about(each) for each in rules]
         known = [feature.at(rows) for feature in self.features]
-        known += own(known, names, rule) if len(group) > 1 else ()
+        known += own(known, names, rule) if len(rules) > 1 else ()
         related = {OWN, *set.intersection(*({n for n, _ in each.refs} for each in rules))}
-        related |= {rules[0].parameter or ""} if len(group) == 1 else set()
+        related |= {rules[0].parameter or ""} if len(rules) == 1 else set()
         for part in split(known, rows, outcome, usual, related):
             explained |= part.rows
             yield from self.shared(rules, rows, rule, part, silent)
         for i, each in enumerate(rules):
             mine = rule == i
-            yield from self.of_rule(each, rows[mine], outcome[mine], explained[mine], usual)
+            if mine.any():
+                yield from self.of_rule(each, rows[mine], outcome[mine], explained[mine], usual)
 
     def of_rule(
         self, rule: Rule, rows: np.ndarray, outcome: np.ndarray, explained: np.ndarray, usual: int
@@ -172,31 +212,21 @@ class _Learner:
         """What a rule has by itself, beside what is ``explained``, (rows,) bool."""
         related = {name for name, _ in rule.refs} | {rule.parameter or ""}
         open_yet = (~explained & (outcome != usual)).sum() >= LEAST
-        known = [feature.at(rows) for feature in self.features] if open_yet else []
+        known = [feature.at(rows) for feature in self.features]
         explained = explained.copy()
-        for part in split(known, rows, outcome, usual, related, explained):
+        alone = np.zeros(len(rows), dtype=np.intp)
+        for part in split(known, rows, outcome, usual, related, explained) if open_yet else ():
             explained |= part.rows
-            yield from self.shared([rule], rows, np.zeros(len(rows), dtype=np.intp), part)
-        if rule.code is None:
-            yield from self.settled(rule, rows[~explained | (outcome == usual)], related, usual)
+            yield from self.shared([rule], rows, alone, part)
+        if usual != AS_THE_PAGE and explained.all():
+            yield from self.uniform([rule], rows[outcome == usual])
+        elif usual != AS_THE_PAGE:
+            for part in split(known, rows, outcome, OTHERS, related, outcome != usual):
+                yield from self.shared([rule], rows, alone, part)
         for number in np.unique(outcome[~explained]).tolist():
             calls = tuple(rows[~explained & (outcome == number)].tolist())
             against = tuple(rows[outcome != number].tolist())
             yield Finding((rule.id,), "", number, calls, len(rows), True, against)
-
-    def settled(
-        self, rule: Rule, rows: np.ndarray, related: Set[str], usual: int
-    ) -> Iterator[Finding]:
-        """What is usual of a rule whose code the page leaves open: of all calls at ``rows``, which
-        nothing else explains, or of those that a condition tells from the others.
-        """
-        outcome = self.status[rows]
-        if (outcome == usual).all():
-            yield from self.uniform([rule], rows)
-            return
-        known = [feature.at(rows) for feature in self.features]
-        for part in split(known, rows, outcome, OTHERS, related, outcome != usual):
-            yield from self.shared([rule], rows, np.zeros(len(rows), dtype=np.intp), part)
 
     def shared(
         self,
@@ -256,49 +286,12 @@ class _Learner:
     # the table ------------------------------------------------------------------------------------
     def outcomes(self) -> Iterator[RuleOutcome]:
         for i, rule in enumerate(self.spec.rules):
-            rows = self.deciding(i)
+            rows = self.decided[i]
             status = self.status[rows]
-            yield RuleOutcome(rule, _became(rule, status), Counter(status.tolist()), rows)
+            yield RuleOutcome(rule, became(rule, status), Counter(status.tolist()), rows)
 
 
-def _became(rule: Rule, status: np.ndarray) -> Became:
-    if not len(status):
-        return "not seen"
-    refused = status != 0
-    if rule.forbids and said_by(rule, status).all() or (not rule.forbids and refused.all()):
-        return "crash" if (status == DIED).all() else "confirmed"
-    if not refused.any():
-        return "not enforced"
-    if (status == DIED).all():
-        return "crash"
-    return "another code" if refused.all() and len(np.unique(status)) == 1 else "mixed"
-
-
-def _kind(rule: Rule) -> object:
-    """What rules have in common that say the same of several parameters: a key, or the one thing
-    that they compare.
-    """
-    compared = {what for guard in rule.guards for _, what in guard.require.refs}
-    word = next(iter(compared)) if len(compared) == 1 else ""
-    return rule.key or (f"= {word}" if word in ("dtype", "format", "rank", "shape") else rule.id)
-
-
-def _pooled(findings: Iterator[Finding], rules: dict[str, Rule]) -> Iterator[Finding]:
-    """Findings that say the same of rules of one kind, as one; and those that only name the code
-    that a page leaves open.
-    """
-    alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
-    for place, finding in enumerate(findings):
-        rule = rules[finding.rules[0]]
-        settled = not finding.differs and not finding.when
-        kind = (place,) if finding.against else ("",) if settled else _kind(rule)
-        alike[kind, finding.when, finding.status, finding.differs].append(finding)
-    for group in alike.values():
-        first = group[0]
-        if len(group) > 1:
-            calls = tuple(sorted({call for each in group for call in each.calls}))
-            ids = tuple(dict.fromkeys(rule for each in group for rule in each.rules))
-            asked = sum(each.asked for each in group)
-            yield replace(first, rules=ids, calls=calls, asked=max(len(calls), asked))
-        else:
-            yield first
+def _usual(outcome: np.ndarray) -> int:
+    """What is no news: what the page admits, or what most calls returned."""
+    numbers, counts = np.unique(outcome, return_counts=True)
+    return AS_THE_PAGE if AS_THE_PAGE in numbers else int(numbers[counts.argmax()])

@@ -115,14 +115,20 @@ def _chance(wanted: float, against: float) -> np.ndarray:
     return np.asarray(np.exp(np.cumsum([0.0, *ratios]))) * (wanted <= against)
 
 
+def _together(some: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """How much the calls count that meet each two of some conditions."""
+    held = some[:, counts > 0].astype(np.float32)
+    return np.asarray((held * counts[counts > 0].astype(np.float32)) @ held.T)
+
+
 def _best_pair(
     singles: Sequence[Condition], wanted: np.ndarray, against: np.ndarray, sure: np.ndarray
 ) -> tuple[float, Condition] | None:
     """Two conditions together. ``sure``: by the number of calls that meet both, whether that is no
     chance.
     """
-    some = np.array([each.rows for each in singles], dtype=np.float32).reshape(-1, len(wanted))
-    both, bad = ((some * counts.astype(np.float32)) @ some.T for counts in (wanted, against))
+    some = np.array([each.rows for each in singles]).reshape(-1, len(wanted))
+    both, bad = (_together(some, counts) for counts in (wanted, against))
     cost = np.array([each.cost for each in singles])
     strange = np.array([each.strange for each in singles], dtype=bool)
     score = both - cost[:, None] - cost[None, :] - PAIR

@@ -34,12 +34,14 @@ def code(status: int) -> Code:
 class Returned:
     """The calls that one page judges. ``status`` is (rows,) int64, :data:`DIED` where the host
     died; ``firm`` (rows,) bool: the status does not depend on what the run did not model.
+    ``origins``: the id of the call that each was made from, empty where nobody said.
     """
 
     judgement: Judgement
     ids: tuple[str, ...]
     status: np.ndarray
     firm: np.ndarray
+    origins: tuple[str, ...]
 
     @property
     def spec(self) -> Spec:
@@ -50,13 +52,18 @@ class Returned:
 
     def take(self, rows: np.ndarray) -> Returned:
         """The calls at ``rows``, in that order."""
-        ids = tuple(self.ids[row] for row in rows.tolist())
-        return Returned(self.judgement.take(rows), ids, self.status[rows], self.firm[rows])
+        ids, origins = (
+            tuple(each[row] for row in rows.tolist()) for each in (self.ids, self.origins)
+        )
+        judgement = self.judgement.take(rows)
+        return Returned(judgement, ids, self.status[rows], self.firm[rows], origins)
 
     def line(self, row: int, shows: bool) -> dict[str, object]:
         """A call and its status as a line of a call file; ``shows``: whether it shows an entry."""
         call, status = self.judgement.table.call(row), int(self.status[row])
         line = {"id": self.ids[row], "op": call.api, "product": call.product, "args": to_json(call)}
+        if self.origins[row]:
+            line["from"] = self.origins[row]
         return {**line, "status": None if status == DIED else status, "shows": shows}
 
     @cached_property
@@ -142,6 +149,9 @@ def _faults(
         if not isinstance(named.extra.get("firm", True), bool):
             text = f"the key 'firm' must be true or false, not {named.extra['firm']!r}"
             problems.append(Problem(file, named.line, named.id, text))
+        if not isinstance(named.extra.get("from", ""), str):
+            text = f"the key 'from' must be the id of a call, not {named.extra['from']!r}"
+            problems.append(Problem(file, named.line, named.id, text))
         if not isinstance(own, str):
             text = f"the key 'release' must be a text, not {own!r}"
             problems.append(Problem(file, named.line, named.id, text))
@@ -162,7 +172,11 @@ def _judged(named: Sequence[NamedCall], pages: Catalog, result: Statuses) -> Ite
             table = from_calls(spec.api, spec.kinds, [each.call for each in calls])
             statuses = [each.extra["status"] for each in calls]
             firm = np.array([bool(each.extra.get("firm", True)) for each in calls])
-            yield from judged(spec, table, [each.id for each in calls], statuses, firm, result)
+            ids, origins = (
+                [each.id for each in calls],
+                [each.extra.get("from", "") for each in calls],
+            )
+            yield from judged(spec, table, ids, statuses, firm, result, origins)
 
 
 def judged(
@@ -172,6 +186,7 @@ def judged(
     statuses: Sequence[int | None],
     firm: np.ndarray,
     result: Statuses,
+    origins: Sequence[str],
 ) -> Iterator[Returned]:
     """The calls of one page that teach something, each once; counts the others in ``result``. A
     status is None where the host died.
@@ -187,8 +202,9 @@ def judged(
     result.contradictory += [ids[rows[i]] for i in np.flatnonzero(unlike[number]).tolist()]
     kept = np.sort(rows[first[~unlike]])
     if len(kept):
-        chosen = tuple(ids[i] for i in kept.tolist())
-        yield Returned(judge(spec, table.take(kept)), chosen, status[kept], firm[kept])
+        chosen, made_from = (tuple(each[i] for i in kept.tolist()) for each in (ids, origins))
+        judgement = judge(spec, table.take(kept))
+        yield Returned(judgement, chosen, status[kept], firm[kept], made_from)
 
 
 def check(known: Statuses, force: bool) -> Statuses:

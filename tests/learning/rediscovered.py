@@ -19,7 +19,7 @@ from opgen.learning import agreement, statuses
 from opgen.learning.statuses import Returned
 from opgen.model import ANY_ERROR, Code, Problem, of_a_check
 from opgen.oracle.errata import Errata, PageErrata
-from opgen.oracle.erratafile import errata
+from opgen.oracle.errata_folder import errata
 from opgen.oracle.library import LibraryAnswers, answers_to
 from opgen.spec.catalog import catalog
 

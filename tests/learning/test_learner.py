@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.learning import statuses
-from opgen.learning.conditions import Feature, candidates, own, varying
+from opgen.learning.conditions import Feature, candidates, features, own, varying
 from opgen.learning.learner import learn
 from opgen.learning.lesson import Finding, Lesson
 from opgen.learning.splitting import split
@@ -132,6 +133,45 @@ def test_a_dtype_that_one_product_accepts_is_told_by_a_condition(tmp_path: Path)
     accepted = {call for one in deviating(taught) for call in one.calls}
     wrong = np.flatnonzero(~taught.returned.admitted & (taught.returned.status == 0))
     assert accepted == set(wrong.tolist())
+
+
+def pad_calls(*shapes: tuple[list[int], list[int], list[int], int]) -> Iterator[dict[str, Any]]:
+    """Calls without padding, by the shapes of their tensors and the status."""
+    for number, (grad, forward, result, status) in enumerate(shapes):
+        named = {"gradOutput": grad, "self": forward, "gradInput": result}
+        args = {name: {"shape": shape, "dtype": "FLOAT"} for name, shape in named.items()}
+        call = {"op": PAD, "product": "ascend910b", "args": {**args, "padding": [0, 0, 0, 0]}}
+        yield {"id": str(number), **call, "status": status}
+
+
+def test_that_any_tensor_is_empty_is_one_condition(tmp_path: Path) -> None:
+    full, empty = [3, 4, 4], [3, 0, 4]
+    shapes = ((empty, full, full, 0), (full, empty, full, 0), (full, full, empty, 0))
+    lines = pad_calls(*shapes, (full, full, full, 0))
+    known = statuses.read([planted.write(tmp_path / "calls.jsonl", lines)], catalog())
+    made = {each.term: each for each in features(known.pages[0].judgement.view)}
+    tensors = made["min(gradOutput.numel, self.numel, gradInput.numel) == 0"]
+    inputs = made["min(gradOutput.numel, self.numel) == 0"]
+    assert tensors.values.tolist() == [True, True, True, False]
+    assert inputs.values.tolist() == [True, True, False, False]
+    told = list(candidates([tensors], tensors.values, {"padding"}))
+    assert [(one.text, one.strange) for one in told] == [(tensors.term, False)]
+
+
+@pytest.mark.parametrize("last", [0, 161002])
+def test_what_is_accepted_as_empty_breaks_other_rules_too(tmp_path: Path, last: int) -> None:
+    full, empty, wide = [3, 4, 4], [0, 4, 4], [3, 4, 5]
+    accepted = [(empty, empty, [n, 4, 4], 0) for n in (3, 5)]
+    accepted += [(full, full, [0, n, 4], 0) for n in (4, 5)]
+    few = [([3, 4, 0], full, full, 0), ([3, 4, 0], wide, wide, last)]
+    refused = [(full, full, [n, 4, 4], 161002) for n in (1, 5, 6)]
+    refused += [([3, 4, n], full, full, 161002) for n in (1, 5, 6)]
+    lines = pad_calls((full, full, full, 0), (wide, wide, wide, 0), *accepted, *few, *refused)
+    known = statuses.read([planted.write(tmp_path / "calls.jsonl", lines)], catalog())
+    entries = [(one.when, one.rules, len(one.calls)) for one in deviating(learn(known.pages[0]))]
+    when = "min(gradOutput.numel, self.numel, gradInput.numel) == 0"
+    rules = ("grad_input_shape", "out_width") if last == 0 else ("grad_input_shape",)
+    assert (when, rules, 6 if last == 0 else 4) in entries
 
 
 def test_a_refusal_that_no_page_states(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from opgen.calls.table import from_calls
 from opgen.learning.statuses import Returned
-from opgen.oracle.erratafile import errata
+from opgen.oracle.errata_folder import errata
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from tests.learning import planted
@@ -25,7 +25,7 @@ def page() -> Returned:
     rows = len(named)
     ids = tuple(one.id for one in named)
     firm = np.ones(rows, dtype=bool)
-    return Returned(judge(spec, table), ids, np.zeros(rows, dtype=np.int64), firm)
+    return Returned(judge(spec, table), ids, np.zeros(rows, dtype=np.int64), firm, ("",) * rows)
 
 
 def test_errata_find_themselves_again_and_without_an_entry_not_that_one() -> None:
@@ -41,9 +41,9 @@ def test_errata_find_themselves_again_and_without_an_entry_not_that_one() -> Non
     assert missed["null_pointers"].alike == 0
 
 
-def test_three_of_four_entries_that_people_wrote_are_found_again(
+def test_four_of_five_entries_that_people_wrote_are_found_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     main([str(planted.SAMPLE)])
     last = capsys.readouterr().out.splitlines()[-1].split()
-    assert int(last[0]) >= 0.75 * int(last[2]) > 50, last
+    assert int(last[0]) >= 0.8 * int(last[2]) > 50, last

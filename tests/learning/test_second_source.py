@@ -17,7 +17,7 @@ from opgen.comparison.calls_by_page import deadly
 from opgen.comparison.statuses import CRASHED, FAILED, KNOWN, SKIPPED
 from opgen.devices.running import run
 from opgen.model import CRASH, NOT_RUN, FileError
-from opgen.oracle.erratafile import errata_of
+from opgen.oracle.errata_folder import errata_of
 from opgen.oracle.release_changes import changes
 from tests.support.backends import Scripted
 
@@ -155,12 +155,14 @@ def test_what_ends_the_host_is_run_last(bundle: Path, folder: Path, tmp_path: Pa
 
 
 def test_two_releases_differ(folder: Path, tmp_path: Path) -> None:
-    later = _folder(tmp_path / "later", "10.0", CODES)
+    later = _folder(tmp_path / "later", "10.0", f"early: [self.dtype, gradOutput.dtype]\n{CODES}")
     found = {each.id: each for each in changes(errata_of(folder), errata_of(later))}
     assert {name: each.kind for name, each in found.items()} == {
         "nulls": "changed",
         "short": "gone",
+        "early": "new",
     }
+    assert found["early"].after == "gradOutput.dtype, self.dtype"
     assert found["nulls"].before == "padding.null, returns crash"
     assert found["nulls"].after == "padding.null, returns 161002"
     told = _invoke("compare", folder, later)

@@ -33,6 +33,7 @@ BAD = {
     "a truth": ({"status": True}, "the key 'status' must be a status code"),
     "firm": ({"firm": 1}, "the key 'firm' must be true or false, not 1"),
     "release": ({"release": 9}, "the key 'release' must be a text, not 9"),
+    "from": ({"from": 3}, "the key 'from' must be the id of a call, not 3"),
 }
 
 

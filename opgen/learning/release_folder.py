@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from opgen.learning.agreement import answered
+from opgen.learning.errata_text import text
 from opgen.learning.lesson import Lesson
 from opgen.learning.statuses import Returned, Statuses
-from opgen.learning.written import text
 from opgen.model import FileError
 from opgen.oracle import erratafile
 from opgen.oracle.errata import Errata
@@ -46,13 +46,14 @@ def write(
     force: bool = False,
 ) -> list[Path]:
     """Write the errata of each operator as ``FOLDER/OP.yaml``; raises FileError where one is there
-    already, unless ``force``.
+    already, unless ``force``: what people wrote in it stays with entries that say the same.
     """
     names = {api: folder / f"{own[0].returned.spec.op}.yaml" for api, own in lessons.items()}
     there = [path for path in names.values() if path.exists()]
     if there and not force:
         raise FileError.of(str(there[0]), "", "exists already; give --force to replace it")
-    texts = {api: text(own, statuses, release) for api, own in lessons.items()}
+    before = {api: erratafile.form(path) for api, path in names.items() if path in there}
+    texts = {api: text(own, statuses, release, before.get(api)) for api, own in lessons.items()}
     for api, content in texts.items():
         erratafile.loads(content, pages, str(names[api]))
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from opgen.cli import main
-from opgen.learning import agreement, statuses, written
+from opgen.learning import agreement, errata_text, statuses
 from opgen.learning.agreement import Agreement
 from opgen.model import CRASH, Call, Code, FileError
 from opgen.oracle import erratafile, library
@@ -38,7 +39,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> statuses.Statuses:
 @pytest.fixture(scope="module")
 def text(known: statuses.Statuses) -> str:
     lessons = agreement.lessons_of(known.pages)
-    return written.text(lessons[POOL], known, "9.9")
+    return errata_text.text(lessons[POOL], known, "9.9")
 
 
 def errata(text: str) -> Errata:
@@ -97,6 +98,17 @@ def accept(text: str) -> str:
     ("old", "new", "message"),
     [
         ("otherwise: page", "otherwise: library", "otherwise: no such answer 'library'"),
+        (
+            "otherwise: page",
+            "otherwise: page\nearly: [same_dtyp]",
+            "early: no such rule 'same_dtyp'",
+        ),
+        ("otherwise: page", "otherwise: page\nlate: [all]", "late: no such rule 'all'"),
+        (
+            "    code: 561103",
+            "    beside: [same_dtyp]\n    code: 561103",
+            "no such rule 'same_dtyp'",
+        ),
         ("basis: observed", "basis: read", "the key 'where' is missing"),
         ("    evidence: {", "    note: {", "note: expects a sentence"),
         ('", n: ', '", n: -', "expects how many calls show it"),
@@ -139,11 +151,31 @@ def test_the_command_writes_errata_that_backtest_takes(
     assert CliRunner().invoke(main, ["learn", calls, "-o", str(folder)]).exit_code == 2
 
 
+def test_what_people_wrote_stays_with_entries_that_say_the_same(
+    tmp_path: Path, known: statuses.Statuses
+) -> None:
+    args = ["learn", known.files[0], "--release", "9.9", "-o", str(tmp_path), "--force"]
+    assert CliRunner().invoke(main, args).exit_code == 0
+    (path,) = tmp_path.iterdir()
+    before = path.read_text(encoding="utf-8")
+    ends = before.replace("otherwise: page", "until: tiling\notherwise: page")
+    mine = '    note: "seen twice"\n    accepted: "A. Person, 2026-11-27"\n'
+    named = re.sub(r"(    evidence: .*\n)", r"\1" + mine, ends)
+    path.write_text(named.replace("code: 561103", "code: 561002"), encoding="utf-8")
+    assert CliRunner().invoke(main, args).exit_code == 0
+    other = "divisorOverride_range_returns_561103"
+    entry = named[named.index(f"  {other}:") :].partition(mine)[0]
+    assert path.read_text(encoding="utf-8") == named.replace(entry + mine, entry)
+    path.write_text("api: 7\n", encoding="utf-8")
+    refused = CliRunner().invoke(main, args)
+    assert (refused.exit_code, path.read_text(encoding="utf-8")) == (2, "api: 7\n")
+
+
 def test_errata_that_were_read_win(tmp_path: Path, known: statuses.Statuses) -> None:
     args = ["learn", known.files[0], "--release", "2026-08", "-o", str(tmp_path / "own")]
     made = CliRunner().invoke(main, args)
     assert made.exit_code == 0
-    assert f"{POOL}: errata that were read stay" in made.output
+    assert f"{POOL}: a person's errata stay; " in made.output
     assert "wrote 0 files" in made.output
 
 

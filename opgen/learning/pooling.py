@@ -1,0 +1,87 @@
+"""Findings of several rules that are one finding."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from opgen.calls.factorize import by_key
+from opgen.learning.conditions import about_emptiness
+from opgen.learning.lesson import Finding, enforced, holding
+from opgen.learning.precedence import kind, subject
+from opgen.learning.splitting import LEAST
+from opgen.learning.statuses import Returned
+from opgen.spec.rules import Rule
+
+
+def pooled(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> Iterator[Finding]:
+    """Findings that say the same of rules of one kind, as one; and those that only name the code
+    that a page leaves open.
+    """
+    alike: dict[tuple[object, ...], list[Finding]] = defaultdict(list)
+    for place, finding in enumerate(findings):
+        rule = rules[finding.rules[0]]
+        settled = not finding.differs and not finding.when
+        alike_in = (place,) if finding.against else ("",) if settled else kind(rule)
+        alike[alike_in, finding.when, finding.status, finding.differs].append(finding)
+    for group in alike.values():
+        first = group[0]
+        if len(group) > 1:
+            calls = tuple(sorted({call for each in group for call in each.calls}))
+            ids = tuple(dict.fromkeys(rule for each in group for rule in each.rules))
+            asked = sum(each.asked for each in group)
+            yield replace(first, rules=ids, calls=calls, asked=max(len(calls), asked))
+        else:
+            yield first
+
+
+def few_together(
+    findings: Sequence[Finding], passed: Mapping[str, np.ndarray], rules: Mapping[str, Rule]
+) -> Iterator[Finding]:
+    """The same, and for rules that share a key, such as the dtype of a parameter, or that all
+    compare parameters: that the library lets them pass, where the calls of all of them are enough.
+    ``passed``: rule -> the rows of the calls that decide it, all of them accepted; only those count
+    of which no finding speaks but a hint that no call contradicts.
+    """
+    spoken = {rule for each in findings if not each.hint or each.against for rule in each.rules}
+    alike = by_key((rules[rule].key, rule) for rule in passed if rule not in spoken)
+    together = {
+        tuple(ids): rows
+        for ids in alike.values()
+        if len(rows := np.unique(np.concatenate([passed[rule] for rule in ids]))) >= LEAST
+    }
+    covered = {rule for ids in together for rule in ids}
+    yield from (each for each in findings if not covered & set(each.rules))
+    for ids, rows in together.items():
+        yield Finding(ids, "", 0, tuple(rows.tolist()), len(rows), True)
+
+
+def widened(
+    findings: Sequence[Finding], returned: Returned, decided: Sequence[np.ndarray]
+) -> Iterator[Finding]:
+    """The same; what a condition lets pass, it lets pass of other rules, too, of which all
+    calls were accepted that meet it: there may be few of each. These rules are about the same
+    thing, such as dtypes, or about anything where the condition is that a tensor is empty.
+    ``decided``: the rows of the calls that decide each rule.
+    """
+    left = enforced(returned.judgement, findings)
+    for finding in findings:
+        if not finding.when or finding.status != 0 or finding.hint:
+            yield finding
+            continue
+        held, more = holding(returned.judgement, finding), {}
+        subjects = {subject(returned.spec.rule[rule]) for rule in finding.rules}
+        for i, rule in enumerate(returned.spec.rules):
+            rows = decided[i][(held & left[i])[decided[i]]]
+            alike = subject(rule) in subjects or about_emptiness(finding.when)
+            if alike and rule.forbids and len(rows) and not returned.status[rows].any():
+                more[rule.id] = rows.tolist()
+                left[i] &= ~held
+        calls = tuple(sorted({*finding.calls, *chain.from_iterable(more.values())}))
+        asked = finding.asked + len(calls) - len(finding.calls)
+        rules = tuple(dict.fromkeys((*finding.rules, *more)))
+        yield replace(finding, rules=rules, calls=calls, asked=asked)
