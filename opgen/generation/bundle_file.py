@@ -12,7 +12,8 @@ from opgen.generation.header import header
 from opgen.generation.needs import fitting
 from opgen.generation.sampling import USUAL
 from opgen.model import FileError, natural
-from opgen.suite.selection import Request, remarks
+from opgen.suite.remarks import remarks
+from opgen.suite.selection import Request
 from opgen.suite.suite import Suite
 
 INPUTS = ("stored", "seeded")
@@ -82,11 +83,11 @@ def generate(
     * ``plan``: a tier, such as ``standard``, or the path of a plan.
     * ``calls``: the path of a call file. Each call becomes one case, and the plan is not used.
     * ``cases``: ids or patterns, to write only some cases; ``where``: a condition that they meet.
-    * ``edition``: the edition of the pages, such as ``2026-08``; by default the oldest that knows a
-      product.
+    * ``edition``: the edition of the pages, such as ``2026-08``; by default, for each product,
+      its oldest.
     * ``library``: a release, or a folder of errata, that says what the library answers; by default
       all that opgen ships.
-    * ``skip_too_large``: keep calls whose data memory cannot hold, and check only their status.
+    * ``skip_too_large``: keep calls whose data do not fit into memory, and check only their status.
       Without it, such calls are refused.
     * ``inputs``: ``seeded`` leaves out of the file what readers can draw again from its seed.
     * ``golden``: ``sampled`` or ``sampled:N`` computes at most N elements of each output.
@@ -154,21 +155,20 @@ def write_suite(
     if inputs not in INPUTS:
         raise FileError.of("`inputs`", inputs, f"expects one of {', '.join(INPUTS)}")
     seeded, samples = inputs == "seeded", samples_of(golden)
-    digest = engine.write(
-        suite,
-        output,
-        header(request, suite, seed, seeded, samples),
-        seed=seed,
-        seeded=seeded,
-        samples=samples,
-        workers=workers or processes.cores(),
-        **rest,
-    )
     return GeneratedBundle(
         Path(output),
         len(suite.cases),
         int((suite.cases.phase == 2).sum()),
-        digest,
+        engine.write(
+            suite,
+            output,
+            header(request, suite, seed, seeded, samples),
+            seed=seed,
+            seeded=seeded,
+            samples=samples,
+            workers=workers or processes.cores(),
+            **rest,
+        ),
         (*remarks(request, suite), *map(str, suite.left_out)),
         suite.without_data,
     )

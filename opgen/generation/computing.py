@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from opgen.generation import kernels
-from opgen.generation.inputs import SMALL, Arrays, Inputs, fill
+from opgen.generation.bounding import Groups, add_output, bound, quantum_of
+from opgen.generation.inputs import Arrays, Inputs, fill
 from opgen.generation.kernels import Parts
 from opgen.generation.sampling import Sampled, bound_of_sums, places, sums
-from opgen.numerics.arrays import Array, joined, one_nan, reals, turned
-from opgen.numerics.bounds import Limits, Sums, bounded, certain_overflows
-from opgen.numerics.chain import chain_of
+from opgen.numerics.arrays import Array
+from opgen.numerics.bounds import Limits
 from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.formats import DTYPES
-from opgen.numerics.readings import as_far_apart, beyond_float, share, without_subnormals
+from opgen.numerics.readings import as_far_apart, share, without_subnormals
 from opgen.numerics.rounding import kept_in
+from opgen.numerics.rounding_model import RoundingModel
 from opgen.numerics.signs import DRAWS, signs
 from opgen.suite.batch import Batch
 
@@ -31,27 +32,8 @@ VERSION = 2
 it."""
 
 
-class _Output(NamedTuple):
-    """An output of a batch whose bound is to be found. ``free``: where an Inf comes in, anything
-    goes.
-    """
-
-    arrays: Arrays
-    name: str
-    golden: Array
-    magnitude: Array
-    share: Array | None
-    depth: int
-    quantum: float | None
-    gain: float
-    free: bool
-
-
 _Tensors: TypeAlias = Mapping[str, "Array | None"]
 _Outputs: TypeAlias = Mapping[str, Array]
-Groups: TypeAlias = dict[tuple[Any, ...], list[_Output]]
-"""Outputs that are bounded together, by dtype, by the dtype that they are rounded to before that,
-and by what tells them apart."""
 
 
 def compute(batches: Sequence[Batch], seed: int, samples: int = 0) -> list[Arrays]:
@@ -112,14 +94,16 @@ def bounded_sums(
     absolute terms, ``most`` the sizes of inputs (:func:`largest`).
     """
     batch, whole, (sums, magnitude) = inputs.batch, Parts.of(inputs.batch.op), known
-    limits = Limits.of([1], [depth], [_quantum(inputs, out)], [gain])
+    limits = Limits.of([1], [depth], [quantum_of(inputs, out)], [gain])
     desc, unrounded = batch.tensors[out], out in batch.exact and not inputs.rounded
-    chain = chain_of(desc.dtype, None, None if unrounded else kept_in(batch.compute, desc.dtype))
+    model = RoundingModel.of(
+        desc.dtype, None, None if unrounded else kept_in(batch.compute, desc.dtype)
+    )
     of_one = np.inf
     if whole.partners is not None:
         factors = batch.gradient, whole.partners.get(out, "")
         of_one = prod([most[name] for name in factors if name in most], start=float(depth))
-    bound = bound_of_sums(chain, magnitude, np.minimum(magnitude, of_one), desc.shape, limits)
+    bound = bound_of_sums(model, magnitude, np.minimum(magnitude, of_one), desc.shape, limits)
     if moved or out in whole.differences or whole.partners is None and not inputs.on_grid:
         bound = np.full(len(sums), np.inf)
     bound[~np.isfinite(sums).all(axis=1)] = np.inf
@@ -174,48 +158,6 @@ def _add_outputs(groups: Groups, inputs: Inputs, depths: Mapping[str, int], deep
             )
 
 
-def add_output(
-    groups: Groups,
-    inputs: Inputs,
-    out: str,
-    known: tuple[Array, Array, Array | None],
-    depth: int,
-    gain: float,
-) -> None:
-    """Let an output be bounded with others, of whose elements golden, magnitude and share are
-    ``known``.
-    """
-    batch = inputs.batch
-    dtype, quantum, axes = batch.tensors[out].dtype, _quantum(inputs, out), batch.turned.get(out)
-    golden, magnitude = turned(known[0], axes), turned(known[1], axes)
-    if DTYPES[dtype].whole and quantum is None and beyond_float(inputs.values):
-        magnitude = np.full_like(magnitude, np.inf)
-    moved = None if known[2] is None else turned(known[2], axes)
-    unrounded = out in batch.exact and not inputs.rounded
-    rounded_to = None if unrounded else kept_in(batch.compute, dtype)
-    alone = id(golden) if golden.size > SMALL else 0
-    output = _Output(
-        inputs.arrays,
-        out,
-        golden,
-        magnitude,
-        moved,
-        depth,
-        quantum,
-        gain,
-        out in inputs.parts.differences,
-    )
-    key = dtype, rounded_to, moved is None, quantum is None, alone
-    groups.setdefault(key, []).append(output)
-
-
-def bound(groups: Groups) -> None:
-    """Store the goldens and bounds of all outputs."""
-    while groups:
-        (dtype, rounded_to, *_), outputs = groups.popitem()
-        _bound(dtype, rounded_to, outputs)
-
-
 def shares_of(
     inputs: Inputs,
     tensors: _Tensors,
@@ -241,17 +183,26 @@ def shares_of(
 def evaluate(
     inputs: Inputs, seen: _Tensors, outputs: Collection[str], depth: int
 ) -> tuple[_Outputs, _Outputs]:
-    """(goldens, sums of absolute terms), with the same bits on every machine. FileError where the
-    kernel is wrong.
+    """(goldens, sums of absolute terms), with the same bits on every machine; of real numbers in
+    the dtype of their output. FileError where the kernel is wrong.
     """
     batch = inputs.batch
     try:
         goldens, magnitudes = _evaluated(inputs, seen, outputs, depth)
     except Exception as error:
         raise kernels.blamed(batch, "golden or magnitude", error) from error
+    real = not any(a is not None and np.iscomplexobj(a) for a in seen.values())
     results = {"golden": goldens, "magnitude": magnitudes}
-    kernels.check(batch, results, outputs, inputs.places)
-    return goldens, magnitudes
+    kernels.check(batch, results, outputs, inputs.places, real)
+    return _converted(batch, goldens), _converted(batch, magnitudes)
+
+
+def _converted(batch: Batch, arrays: _Outputs) -> dict[str, Array]:
+    """Arrays of outputs, complex where these are."""
+    return {
+        out: array.astype(DTYPES[batch.tensors[out].dtype].wide, copy=False)
+        for out, array in arrays.items()
+    }
 
 
 def _evaluated(
@@ -274,62 +225,3 @@ def _evaluated(
         both: tuple[dict[str, Array], dict[str, Array]] = parts.both(seen, batch.names, outputs)
         return both
     return parts.golden(seen, batch.names, outputs), parts.magnitude(seen, batch.names, outputs)
-
-
-def _quantum(inputs: Inputs, out: str) -> float | None:
-    """What all terms of an output's sums, if these are plain sums of products, are multiples of;
-    None where nothing is known.
-    """
-    batch, parts = inputs.batch, inputs.parts
-    if batch.given and not DTYPES[batch.tensors[batch.gradient].dtype].whole:
-        return None
-    factors = parts.factors.get(out)
-    if factors is None:
-        if parts.partners is None:
-            return None
-        factors = (batch.gradient, parts.partners.get(out, ""))
-    product = 1.0
-    for name in factors:
-        known = inputs.numbers.get(name)
-        if known is not None:
-            if known.quantum is None:
-                return None
-            product *= known.quantum
-    return product
-
-
-def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[_Output]) -> None:
-    """Store the goldens and bounds of outputs that are written in the same formats."""
-    outputs = sorted(outputs, key=lambda output: output.golden.size)  # short ones stand together
-    arrays, names, golden, magnitude, share, depth, quantum, gain, free = zip(*outputs, strict=True)
-    exact = DTYPES[dtype].whole and quantum[0] is not None  # then nothing leaves whole numbers
-    sizes = [array.size for array in golden]
-    chain = chain_of(dtype, "DOUBLE" if exact else None, rounded_to)
-    sums = Sums(golden, magnitude, None if share[0] is None else share)
-    goldens = np.empty(sum(sizes), dtype=DTYPES[DTYPES[dtype].golden].numpy)
-    limits = np.empty(len(goldens), dtype=np.complex64 if sums.complex else np.float32)
-    kept, bounds, finite = reals(goldens), reals(limits), True
-    for place, values, limit in bounded(chain, sums, Limits.of(sizes, depth, quantum, gain)):
-        kept[place], bounds[place] = values + 0.0, limit  # never -0
-        finite = finite and bool(np.isfinite(values).all())
-    over = np.zeros(len(goldens), dtype=bool)
-    if (
-        dtype == "FLOAT16" and (np.abs(goldens) > 60000).any()
-    ):  # whether what is only kept in FLOAT16 overflows, nobody says
-        over = certain_overflows(
-            chain, sums, Limits.of(sizes, depth, [None] * len(sizes), [1.0] * len(sizes))
-        )
-        goldens[over], limits[over] = np.copysign(np.inf, goldens[over]), 0
-    if not finite or over.any():
-        lost = (over | ~np.isfinite(joined(golden))) & ~np.isnan(
-            joined(magnitude)
-        )  # what a NaN comes into is NaN, however computed
-        limits[lost & np.repeat(free, sizes)] = np.inf
-        one_nan(kept)
-    begin = 0
-    for to, name, array, size in zip(arrays, names, golden, sizes, strict=True):
-        shape, cut = array.shape, slice(begin, begin := begin + size)
-        to[name, "golden"], to[name, "bound"] = (
-            goldens[cut].reshape(shape),
-            limits[cut].reshape(shape),
-        )

@@ -87,14 +87,13 @@ def fill(
     parts = {op: Parts.of(op) for op in {batch.op for batch in batches}}
     filled = []
     for batch in batches:
-        on_grid = RECIPES[batch.recipe].on_grid and not batch.given
         filled.append(
             Inputs(
                 batch,
                 parts[batch.op],
                 known[end : (end := end + len(batch.ids))],
                 dict.fromkeys(batch.roles),
-                on_grid,
+                RECIPES[batch.recipe].on_grid and not batch.given,
                 first=first,
             )
         )

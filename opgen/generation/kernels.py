@@ -138,10 +138,11 @@ def check(
     results: Mapping[str, Mapping[str, Array]],
     outputs: Collection[str],
     places: Mapping[str, Array] = MappingProxyType({}),
+    real: bool = False,
 ) -> None:
     """Raise FileError unless what the functions of a kernel returned (function -> output -> array)
-    are the outputs, as stacks of float64 (complex128) of the batch's extents, or of as many
-    elements as ``places`` names.
+    are the outputs, as stacks of float64 of the batch's extents, or of as many elements as
+    ``places`` names; of complex128 where an output is complex, unless they are ``real``.
 
     Of shapes only the number of elements is looked at: a library may accept an output of another
     shape that holds as many.
@@ -150,7 +151,7 @@ def check(
     for out in outputs:
         desc = tensors[out]
         count = len(places[out]) if out in places else prod(desc.shape)
-        dtype, size = DTYPES[desc.dtype].wide, cases * count
+        dtype, size = DTYPES["DOUBLE" if real else desc.dtype].wide, cases * count
         for what, arrays in results.items():
             array = arrays.get(out) if type(arrays) is dict else None
             if (
@@ -159,10 +160,10 @@ def check(
                 or array.dtype != dtype
                 or len(array) != cases
             ):
-                raise _other(batch, what, arrays, out)
+                raise _other(batch, what, arrays, out, dtype)
 
 
-def _other(batch: Batch, what: str, arrays: object, out: str) -> FileError:
+def _other(batch: Batch, what: str, arrays: object, out: str, dtype: np.dtype[Any]) -> FileError:
     """What is said of arrays that have not what a batch asks of an output."""
     if not isinstance(arrays, dict) or out not in arrays:
         names = (
@@ -176,8 +177,7 @@ def _other(batch: Batch, what: str, arrays: object, out: str) -> FileError:
     return fault(
         batch,
         what,
-        f"returned {is_} for '{out}'; expected {DTYPES[desc.dtype].wide}"
-        f" {(len(batch.ids), *desc.shape)}",
+        f"returned {is_} for '{out}'; expected {dtype} {(len(batch.ids), *desc.shape)}",
     )
 
 

@@ -53,10 +53,9 @@ def layout(suite: Suite, drawn: Seeds | None = None, samples: int = 0) -> Layout
 
 def needs(suite: Suite, drawn: Seeds | None = None, samples: int = 0) -> Needs:
     """What a suite takes, with the arguments of :func:`layout`."""
-    memory = [memory_of(batch, samples, drawn is not None) for batch in suite.batches]
     return Needs(
         layout(suite, drawn, samples).bytes,
-        max(memory, default=0),
+        max([memory_of(batch, samples, drawn is not None) for batch in suite.batches], default=0),
         sum(_seconds(batch, samples) for batch in suite.batches),
     )
 

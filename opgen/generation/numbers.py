@@ -62,7 +62,7 @@ def _numbers(
 ) -> Numbers:
     if DTYPES[dtype].whole:
         role = "whole" if role in ("gradient", "argument") else "index"
-    elif role == "saved":
+    elif role == "saved" and RECIPES[recipe].consistent:
         role = "operand"
     if role in ("index", "whole") and range is not None:
         least, greatest = DTYPES[dtype].limits

@@ -81,12 +81,11 @@ def computed(op: str, recipe: str) -> Iterator[Array]:
     inputs = tuple(name for name in shapes if name in roles)
     outputs = tuple(name for name in shapes if name not in roles and name != "self")
     for (dtype, compute), optional in product(MODES, [False, True]):
-        tensors = {name: TensorDesc(shape, dtype) for name, shape in shapes.items()}
         batch = Batch(
             op=op,
             rows=np.arange(2),
             ids=("first", "second"),
-            tensors=tensors,
+            tensors={name: TensorDesc(shape, dtype) for name, shape in shapes.items()},
             elements=sum(int(np.prod(shape)) for shape in shapes.values()),
             inputs=inputs,
             names=names,

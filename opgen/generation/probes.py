@@ -21,13 +21,13 @@ from opgen.generation.kernels import Parts, whole
 from opgen.generation.versions import ARITHMETIC, versions
 from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import Limits, Sums, bound, certain_overflows
-from opgen.numerics.chain import chain_of
 from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.fill import draw, keys
 from opgen.numerics.formats import DTYPES, FLOATING, FORMATS
 from opgen.numerics.input_tensor import InputTensor, Role
 from opgen.numerics.recipes import quantum
 from opgen.numerics.rounding import in_compute, is_tie, rounded, stored, ulp
+from opgen.numerics.rounding_model import RoundingModel
 from opgen.numerics.splitmix import hashed
 
 Results: TypeAlias = Iterable[object]
@@ -211,7 +211,9 @@ def _bounds() -> Results:
             )
         if output == "FLOAT16":
             limits = Limits.of([some.size], [depth], [None], [1.0])
-            yield certain_overflows(chain_of(output, None, through), Sums([some], [size]), limits)
+            yield certain_overflows(
+                RoundingModel.of(output, None, through), Sums([some], [size]), limits
+            )
 
 
 def _streams() -> Results:

@@ -13,7 +13,7 @@ import numpy as np
 
 from opgen.bundle.format.digest import Digest, Digested
 from opgen.bundle.write.blocks import Arrays
-from opgen.generation import computing, kernels
+from opgen.generation import bounding, computing, kernels
 from opgen.generation.inputs import Inputs, fill, is_saved
 from opgen.generation.kernels import Parts
 from opgen.generation.numbers import numbers_of
@@ -99,11 +99,10 @@ def part_of(batch: Batch, tensors: Sequence[str], count: int = 0, room: int = RO
         count = min(rows, max(1, room // max(of_one, 1)))
     for name in tensors:
         descs[name] = replace(descs[name], shape=(count, *descs[name].shape[1:]))
-    names = batch.names | ({"N": count} if "N" in batch.names else {})
     return replace(
         batch,
         tensors=descs,
-        names=names,
+        names=batch.names | ({"N": count} if "N" in batch.names else {}),
         elements=sum(prod(desc.shape) for desc in descs.values()),
     )
 
@@ -141,7 +140,7 @@ def _by_rows(
             gains += [gain(inputs.seen, some.names)] if (gain := inputs.parts.gain) else []
             for name, size in computing.largest(inputs, inputs.seen).items():
                 most[name] = max(size, most.get(name, 0.0))
-        groups: computing.Groups = {}
+        groups: bounding.Groups = {}
         inputs.batch, inputs.places = batch, looked
         for out, parts in known.items():
             elements, signed = zip(*parts, strict=True)
@@ -150,7 +149,7 @@ def _by_rows(
                 for rows in zip(*elements, strict=True)
             )
             moved = share if share.any() else None
-            computing.add_output(
+            bounding.add_output(
                 groups, inputs, out, (golden, magnitude, moved), depths[out], max(gains)
             )
             if out in looked:
@@ -159,7 +158,7 @@ def _by_rows(
                 inputs.arrays[out, "sums"] = computing.bounded_sums(
                     inputs, out, (added, sizes), depths[out], max(gains), most, moved is not None
                 )
-        computing.bound(groups)
+        bounding.bound(groups)
     return {
         **inputs.arrays,
         **{(name, "input"): whole for name, whole in storage.items()},

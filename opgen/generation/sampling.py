@@ -13,7 +13,7 @@ from opgen.calls.stored_tensors import StoredTensors
 from opgen.generation.kernels import Parts
 from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import Limits
-from opgen.numerics.chain import Chain
+from opgen.numerics.rounding_model import RoundingModel
 from opgen.numerics.signs import DRAWS, signed_sums
 from opgen.numerics.splitmix import SplitMix
 from opgen.suite.batch import Batch
@@ -45,21 +45,23 @@ def places(batch: Batch, most: int) -> dict[str, Array]:
 def _of_shape(shape: tuple[int, ...], groups: int, most: int) -> Array:
     total, stream = prod(shape), SplitMix(prod(shape) ^ most)
     chosen = [_flat(corner, shape) for corner in product(*({0, n - 1} for n in shape))]
-    telling = [(axis, at) for axis, extent in enumerate(shape) for at in _telling(extent, groups)]
+    telling = [
+        (axis, index) for axis, extent in enumerate(shape) for index in _telling(extent, groups)
+    ]
     room = most // 2
-    for axis, at in telling[:: max(1, -(-len(telling) // room))]:
+    for axis, index in telling[:: max(1, -(-len(telling) // room))]:
         other = [
             int(word) % extent for word, extent in zip(stream.draw(len(shape)), shape, strict=True)
         ]
-        chosen.append(_flat((*other[:axis], at, *other[axis + 1 :]), shape))
+        chosen.append(_flat((*other[:axis], index, *other[axis + 1 :]), shape))
     kept = set(list(dict.fromkeys(chosen))[:most])
     while len(kept) < most:
         kept |= {int(word) % total for word in stream.draw(most - len(kept))}
     return np.array(sorted(kept), dtype=np.int64)
 
 
-def _flat(at: Sequence[int], shape: tuple[int, ...]) -> int:
-    return int(np.ravel_multi_index(tuple(at), shape))
+def _flat(index: Sequence[int], shape: tuple[int, ...]) -> int:
+    return int(np.ravel_multi_index(tuple(index), shape))
 
 
 def _telling(extent: int, groups: int) -> list[int]:
@@ -70,7 +72,9 @@ def _telling(extent: int, groups: int) -> list[int]:
         size = extent // groups
         ends += [edge for first in range(0, extent, size) for edge in (first, first + size - 1)]
     return sorted(
-        at for at in ({*range(FIRST), *range(extent - 4, extent), *ends}) if 0 <= at < extent
+        index
+        for index in ({*range(FIRST), *range(extent - 4, extent), *ends})
+        if 0 <= index < extent
     )
 
 
@@ -117,8 +121,8 @@ class Sampled:
         if self.parts.at is None:
             outputs = function(tensors, names, wanted)
             return outputs | {
-                out: outputs[out].reshape(len(outputs[out]), -1)[:, at]
-                for out, at in sampled.items()
+                out: outputs[out].reshape(len(outputs[out]), -1)[:, index]
+                for out, index in sampled.items()
             }
         whole = [out for out in wanted if out not in self.places]
         outputs = function(tensors, names, whole) if whole else {}
@@ -157,7 +161,7 @@ def sums(
 
 
 def bound_of_sums(
-    chain: Chain, magnitude: Array, largest: Array, shape: tuple[int, ...], limits: Limits
+    model: RoundingModel, magnitude: Array, largest: Array, shape: tuple[int, ...], limits: Limits
 ) -> Array:
     """(B,) how far a signed sum over a correct device's output may be from the exact one, at most:
     the errors of all elements together, as :func:`opgen.numerics.bounds.bound` has them, and those
@@ -167,14 +171,14 @@ def bound_of_sums(
     that of one. Inf where an element may overflow.
     """
     scale, own, grown, flush, exact, ours, unflushed = (
-        float(number[0]) for number in limits.numbers(chain.sum)
+        float(number[0]) for number in limits.numbers(model.sum)
     )
     quantum, count = float(limits.quantum[0]), prod(shape)
     most, total = largest * scale, magnitude * scale
     radius = np.where(most <= exact, 0.0, total * grown) + np.where(most <= ours, 0.0, total * own)
     radius += np.where(most > unflushed, count * flush, 0.0)
-    result = np.where(most * (1.0 + grown) + flush < chain.sum.max, radius, np.inf)
-    for form in chain.written:
+    result = np.where(most * (1.0 + grown) + flush < model.sum.max, radius, np.inf)
+    for form in model.written:
         fits = (result == 0) & (most <= 2.0**form.digits * quantum) & (quantum >= form.min_normal)
         half = (total + result) * 2.0**-form.digits + count * form.min_normal
         result = np.where(fits, result, result + half)
@@ -189,9 +193,9 @@ def bound_of_sums(
 def marked(stored: StoredTensors, batches: Sequence[Batch], most: int) -> StoredTensors:
     """What cases keep where of each output at most so many elements are looked at: also which."""
     sizes = {
-        (row, out): len(at)
+        (row, out): len(index)
         for batch in batches
-        for out, at in places(batch, most).items()
+        for out, index in places(batch, most).items()
         for row in batch.rows.tolist()
     }
 

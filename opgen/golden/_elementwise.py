@@ -70,8 +70,7 @@ def passed(gradient: Tracked, slope: Tracked) -> Tracked:
     value = np.where(np.abs(slope.value) < NOTHING, 0.0, slope.value)
     product = gradient * Tracked(value, slope.error)
     vanishes = np.abs(value) <= slope.error * ROUNDOFF
-    unknown = vanishes & ~np.isfinite(gradient.value)
-    return Tracked(np.where(unknown, 0.0, product.value), np.where(unknown, np.inf, product.error))
+    return product.unless(vanishes & ~np.isfinite(gradient.value))
 
 
 def masked(gradient: Tracked, kept: Array, undecided: Array | bool = False) -> Tracked:
@@ -79,8 +78,7 @@ def masked(gradient: Tracked, kept: Array, undecided: Array | bool = False) -> T
     may come of Inf or NaN, too.
     """
     result = gradient.where(kept, 0.0, undecided)
-    unknown = ~kept & ~np.isfinite(gradient.value)
-    return Tracked(result.value, np.where(unknown, np.inf, result.error))
+    return result.unless(~kept & ~np.isfinite(gradient.value))
 
 
 def probe(*inputs: str, output: str = "gradInput", **names: float | str) -> ProbeCall:

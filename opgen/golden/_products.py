@@ -31,7 +31,7 @@ COLUMNS = (
     1 << 20
 )  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
 NARROW = 1024  # positions
-WEIGHT = 5 << 17  # elements of a piece of the weight: 5 MiB
+WEIGHT = 5 << 19  # elements of a piece of the weight: 20 MiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +85,23 @@ def alone(extent: int) -> Windows:
     return Windows(extent, extent, 1)
 
 
+def natural(geometry: ConvolutionGeometry) -> int:
+    """The split whose products have the weight and its gradient in the order of memory."""
+    return 0 if geometry.transposed else len(geometry.down)
+
+
 @lru_cache(maxsize=1024)
 def best_split(geometry: ConvolutionGeometry, c: int, m: int) -> int:
-    """The split with the fewest rows of columns, where those of input count twice: they are read
-    and added back.
+    """The split that moves the fewest elements: those of columns, where input's count twice since
+    they are read and added back, and those of the weight and its gradient, unless the products
+    have them in the order of memory.
 
     A single row costs nothing: products with a vector are quick.
     """
+    weight = c * m * prod([w.kernel for w in geometry.down])
 
     def cost(split: int) -> int:
-        total = 0
+        total = 0 if split == natural(geometry) else 2 * weight
         for phase in phases(geometry, split):
             right, left = phase.rows(c, m)
             total += prod(phase.positions) * (right + left * (left > 1) * (1 + (left > m)))
@@ -107,8 +114,8 @@ def large(t: Operands, geometry: ConvolutionGeometry) -> None:
     """With tiles where they are quicker and, although each level doubles some sums, exact; else
     from columns, or tap by tap where their zeros may have met Inf or NaN.
 
-    In gradInput they meet the weight; in gradWeight the other two, whose Inf and NaN remain in its
-    sums.
+    In gradInput they meet the weight; in gradWeight the other two. What is Inf or NaN remains in
+    sums, so that either side tells: the smaller is looked at.
     """
     if worth(geometry, t.dy.shape[1], min(t.dy.shape[3], t.x.shape[3])):
         growth = 2.0 ** len(planes(part_of(geometry)))
@@ -116,7 +123,10 @@ def large(t: Operands, geometry: ConvolutionGeometry) -> None:
             tiled(t, geometry)
             return
     from_columns(t, geometry)
-    if not isfinite((0.0 if t.gx is None else t.w.sum()) + (0.0 if t.gw is None else t.gw.sum())):
+    known = [] if t.gx is None else [min(t.w, t.gx, key=np.size)]
+    if t.gw is not None:
+        known += [t.gw] if t.gw.size < t.dy.size + t.x.size else [t.dy, t.x]
+    if not isfinite(sum([array.sum() for array in known])):
         by_taps(t, geometry)
 
 
@@ -136,8 +146,13 @@ def from_columns(
     m, k = t.x.shape[3], prod(t.w.shape[4:])
     split = best_split(geometry, c, m) if split is None else split
     some = phases(geometry, split)
+    sides = [(phase, Columns(phase.over_dy), Columns(phase.over_x)) for phase in some]
+    add = (geometry.transposed and len(some) > 1) or any(
+        w.overlap > 1 for phase in some for w in phase.over_x
+    )
     if t.gx is not None and (
-        split or sum([prod(phase.positions) for phase in some]) < prod(t.x.shape[4:])
+        add
+        or sum([prod(phase.positions) for phase, _, xs in sides if xs.plain]) < prod(t.x.shape[4:])
     ):
         t.gx[...] = 0.0
     if t.gw is not None and any(w.extent < w.stride for w in geometry.down):
@@ -154,11 +169,12 @@ def from_columns(
         groups, max(1, min(columns // (rows * prod(positions)), weight // (m_step * c_step * k)))
     )
     cuts = blocks(positions, max(1, columns // rows, min(narrow, 2 * columns // rows)))
-    sides = [(phase, Columns(phase.over_dy), Columns(phase.over_x)) for phase in some]
     for b, g, cc, mm in product(
         range(len(t.w)), pieces(groups, g_step), [*pieces(c, c_step)], [*pieces(m, m_step)]
     ):
-        piece(t, split, sides, (b, g, mm, cc), cuts)
+        piece(
+            t, split, sides, (b, g, mm, cc), cuts, split == natural(geometry), add or cc.start > 0
+        )
 
 
 def piece(
@@ -167,15 +183,19 @@ def piece(
     sides: list[tuple[Polyphase, Columns, Columns]],
     where: Index,
     cuts: tuple[Block, ...],
+    direct: bool,
+    add: bool,
 ) -> None:
-    """What some channels of gradOutput give to the gradients of some channels of input."""
+    """What some channels of gradOutput give to the gradients of some channels of input; ``direct``:
+    the gradient of the weight is added up where it lies; ``add``: that of input is added to.
+    """
     b, g, mm, cc = where
-    weights = [by_sides(t.w[(*where, *phase.taps)], split) for phase, _, _ in sides]
     weights = [
-        w.reshape(len(w), prod(w.shape[1 : 2 + split]), prod(w.shape[2 + split :])) for w in weights
+        matrices(by_sides(t.w[(*where, *phase.taps)], split), split) for phase, _, _ in sides
     ]
-    sums = [Sum(turned=xs.plain) for _, _, xs in sides]
-    add = split > 0 or cc.start > 0
+    gw = None if t.gw is None else by_sides(t.gw[where], split)
+    turned = gw is not None and gw.strides[1] < gw.strides[2 + split]  # as its memory has it
+    sums = [Sum(turned, matrices(gw, split) if direct and gw is not None else None) for _ in sides]
     for block in cuts:
         for n in range(t.dy.shape[1]):
             products = []
@@ -202,7 +222,7 @@ def piece(
                 part,
             ) in products:  # at once, since those of several phases lie side by side
                 xs.scatter(product_, gx, part, add)
-    if t.gw is not None:
+    if t.gw is not None and not direct:
         for (phase, _, _), total in zip(sides, sums, strict=True):
             gw = by_sides(t.gw[(*where, *phase.taps)], split)
             gw[...] = total.whole.reshape(gw.shape)
@@ -215,21 +235,29 @@ def by_sides(weight: Array, split: int) -> Array:
     return np.moveaxis(weight, 2, 2 + split)
 
 
-class Sum:
-    """A sum of products of rows with rows, (groups, left, right).
+def matrices(weight: Array, split: int) -> Array:
+    """The same as (groups, rows at input, rows at gradOutput)."""
+    left = prod(weight.shape[1 : 2 + split])
+    return weight.reshape(len(weight), left, prod(weight.shape[2 + split :]))
 
-    ``turned``: as right by left, which BLAS finds easier where neither has the columns of several
-    taps.
+
+class Sum:
+    """A sum of products of rows with rows, (groups, left, right), made in ``place`` if there is
+    one; ``turned``: as right by left.
     """
 
-    def __init__(self, turned: bool) -> None:
-        self.turned = turned
+    def __init__(self, turned: bool, place: Array | None = None) -> None:
+        self.turned, self.begun = turned, False
         self.value = self.spare = np.empty(0)
+        if place is not None:
+            self.value = place.swapaxes(1, 2) if turned else place
 
     def add(self, left: Array, right: Array) -> None:
         first, second = (right, left) if self.turned else (left, right)
-        if not self.value.size:
-            self.value = np.matmul(first, second.swapaxes(1, 2))
+        if not self.begun:
+            out = self.value if self.value.size else None
+            self.value = np.matmul(first, second.swapaxes(1, 2), out=out)
+            self.begun = True
             return
         if not self.spare.size:
             self.spare = np.empty_like(self.value)

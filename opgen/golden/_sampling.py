@@ -20,7 +20,7 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 STEPS = 6
 """More than the roundings of a device on the way to a place or a weight."""
 FAR = 2.0**31
-"""A place beyond is outside whatever the image: torch's own stand-in for it is -100."""
+"""A place beyond is outside whatever the image."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,23 @@ def place(coordinate: Array, extent: int, align: bool) -> Array:
     return moved / 2 * (extent - 1) if align else (moved * extent - 1) / 2
 
 
+def _far(at: Array, extent: int) -> Array:
+    """The largest errors of places on a device, in roundoffs of FLOAT."""
+    return STEPS * (np.abs(at) + extent)
+
+
+def unknown(coordinate: Array, extent: int, padding: int, align: bool) -> Array:
+    """Where nobody knows what a device reads: at no number, and where a place is so far outside
+    that no digit is left of where it is reflected to.
+    """
+    far = _far(place(coordinate, extent, align), extent) * ROUNDOFF > 0.25
+    return ~np.isfinite(coordinate) | far & (padding == REFLECTION)
+
+
 def sampled(coordinate: Array, extent: int, mode: int, padding: int, align: bool) -> SampledAxis:
     """The axis of an image of some extent, at coordinates of any shape."""
-    at = place(coordinate, extent, align)
-    at = np.where(np.abs(at) < FAR, at, -100.0)
-    off = STEPS * (np.abs(at) + extent)
+    at = place(coordinate, extent, align).clip(-FAR, FAR)
+    off = _far(at, extent)
     rate = np.full(at.shape, (extent - 1 if align else extent) / 2)
     if mode == BICUBIC:
         return _cubic(at, off, rate, extent, padding, align)
@@ -148,7 +160,7 @@ def _nearest(at: Array, off: Array, extent: int) -> SampledAxis:
 def _cubic(
     at: Array, off: Array, rate: Array, extent: int, padding: int, align: bool
 ) -> SampledAxis:
-    """The four elements around, weighed by the cubic convolution of Keys with a = -0.75; each that
+    """The four elements around, weighted by the cubic convolution of Keys with a = -0.75; each that
     is beyond an end is padded by itself. Weights change by 1.35 times the place at most, and slopes
     by 4.5 times.
     """

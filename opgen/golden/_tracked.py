@@ -96,6 +96,10 @@ class Tracked:
             error = np.where(undecided, apart, error)
         return Tracked(value, error)
 
+    def unless(self, unknown: Array) -> Tracked:
+        """These numbers, but for those of which nothing is known: any value is as right as 0."""
+        return Tracked(np.where(unknown, 0.0, self.value), np.where(unknown, np.inf, self.error))
+
     def __getitem__(self, place: tuple[int | slice | EllipsisType | None, ...]) -> Tracked:
         return Tracked(self.value[place], self.error[place])
 
@@ -106,8 +110,7 @@ class Tracked:
         value = total(self.value, axis)
         sizes = np.abs(self.value).sum(axis=axis, keepdims=True)
         error = self.error.sum(axis=axis, keepdims=True)
-        count = self.value.shape[axis]
-        own = max(count - 1, 0) * (sizes + error * ROUNDOFF + FLUSHED)
+        own = max(self.value.shape[axis] - 1, 0) * (sizes + error * ROUNDOFF + FLUSHED)
         return rounded(value, error + own, 0.0, sizes)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from opgen.golden import Array, ProbeCall
 from opgen.golden._adjoint import Names, forwards, probed
 from opgen.golden._tracked import ROUNDOFF
-from opgen.golden._weighed import ANY, Weighed, WeighedAxis
+from opgen.golden._weighted import ANY, Weighted, WeightedAxis
 
 STEPS = 6
 """More than the roundings of a device on the way to a weight: of the scale, its reciprocal, the
@@ -26,25 +26,25 @@ place and the distances to its neighbours."""
 
 def upsampled(
     letters: str,
-    axis: Callable[..., WeighedAxis],
+    axis: Callable[..., WeightedAxis],
     keys: Sequence[str] = ("{}in", "{}out", "scales{}"),
     shared: Sequence[str] = ("alignCorners",),
-) -> Callable[[Names], Weighed]:
+) -> Callable[[Names], Weighted]:
     """The forward that reads its input at places that are linear in those of the output, over the
     axes of some letters: ``axis`` takes the names of ``keys`` for each letter, then those of
     ``shared``.
     """
 
-    def make(*values: float) -> Weighed:
+    def make(*values: float) -> Weighted:
         common, sizes = values[: len(shared)], iter(values[len(shared) :])
-        return Weighed(
+        return Weighted(
             tuple([axis(*size, *common) for size in zip(*[sizes] * len(keys), strict=True)])
         )
 
     return forwards([*shared, *[key.format(a) for a in letters for key in keys]], make)
 
 
-def nearest(letters: str, half: bool) -> Callable[[Names], Weighed]:
+def nearest(letters: str, half: bool) -> Callable[[Names], Weighted]:
     """The forward that copies the element below each place, ``half`` of an element further or not,
     by the ratio of the extents whatever the scales are.
     """
@@ -52,7 +52,7 @@ def nearest(letters: str, half: bool) -> Callable[[Names], Weighed]:
 
 
 @lru_cache(maxsize=1024)
-def _below(extent: int, number: int, half: bool) -> WeighedAxis:
+def _below(extent: int, number: int, half: bool) -> WeightedAxis:
     """The element at or below each place.
 
     A place on an element may be rounded to just below it, but not where the ratio of the extents is
@@ -63,7 +63,7 @@ def _below(extent: int, number: int, half: bool) -> WeighedAxis:
     ratio = number / extent if number > extent else extent / max(number, 1)
     doubtful = (rest == 0) & (index > 0) & (frexp(ratio)[0] != 0.5)
     nothing = np.zeros(number)
-    return WeighedAxis(
+    return WeightedAxis(
         extent,
         np.stack((index, np.where(doubtful, index - 1, -1))),
         np.stack((nothing + 1, nothing)),
@@ -84,8 +84,8 @@ def _places(extent: int, number: int, scale: float, align: bool) -> tuple[Array,
 
 
 @lru_cache(maxsize=1024)
-def linear(extent: int, number: int, scale: float, align: bool) -> WeighedAxis:
-    """The two elements around each place, each weighed by its closeness."""
+def linear(extent: int, number: int, scale: float, align: bool) -> WeightedAxis:
+    """The two elements around each place, each weighted by its closeness."""
     place, off = _places(extent, number, scale, align)
     off = np.where(place < -off * ROUNDOFF, 0.0, off)  # surely before the first element
     place = place.clip(0, extent - 1)
@@ -94,11 +94,11 @@ def linear(extent: int, number: int, scale: float, align: bool) -> WeighedAxis:
     beyond = np.select([part < near, part > 1 - near], [below - 1, below + 2], -1)
     index = np.minimum(np.stack((below, below + 1, beyond)), extent - 1)
     weights = np.stack((1 - part, part, np.zeros(number)))
-    return WeighedAxis(extent, index, weights, np.broadcast_to(off, index.shape))
+    return WeightedAxis(extent, index, weights, np.broadcast_to(off, index.shape))
 
 
 @lru_cache(maxsize=1024)
-def linear_of_either(extent: int, number: int, scale: float, align: bool) -> WeighedAxis:
+def linear_of_either(extent: int, number: int, scale: float, align: bool) -> WeightedAxis:
     """The same, where a device may go by the extents alone whatever the scale is."""
     axis = linear(extent, number, scale, align)
     if align or scale <= 0 or abs(scale * extent / number - 1) <= ROUNDOFF:
@@ -107,9 +107,10 @@ def linear_of_either(extent: int, number: int, scale: float, align: bool) -> Wei
 
 
 @lru_cache(maxsize=1024)
-def cubic(extent: int, number: int, scale: float, align: bool) -> WeighedAxis:
-    """The four elements around each place, weighed by the cubic convolution of Keys with a = -0.75;
-    beyond an end lies its last element. No weight changes by more than 1.35 times the place.
+def cubic(extent: int, number: int, scale: float, align: bool) -> WeightedAxis:
+    """The four elements around each place, weighted by the cubic convolution of Keys with
+    a = -0.75; beyond an end lies its last element. No weight changes by more than 1.35 times the
+    place.
     """
     place, off = _places(extent, number, scale, align)
     below = np.floor(place).astype(np.intp)
@@ -129,11 +130,11 @@ def cubic(extent: int, number: int, scale: float, align: bool) -> WeighedAxis:
     errors[4, beyond == 2] = 0
     index = (below + taps).clip(0, extent - 1)
     index[4, beyond == 2] = -1
-    return WeighedAxis(extent, index, weights, errors)
+    return WeightedAxis(extent, index, weights, errors)
 
 
 def probe(
-    weighed: Callable[[Names], Weighed],
+    weighted: Callable[[Names], Weighted],
     sizes: dict[str, tuple[int, int, float]],
     align: bool = False,
     gradient: str = "gradOut",
@@ -143,4 +144,4 @@ def probe(
     names: dict[str, Any] = {"alignCorners": int(align)}
     for a, values in sizes.items():
         names |= dict(zip([f"{a}in", f"{a}out", f"scales{a}"], values, strict=True))
-    return probed(weighed(names).forward, names, 2, gradient=gradient, output=output)
+    return probed(weighted(names).forward, names, 2, gradient=gradient, output=output)

@@ -40,12 +40,12 @@ PROBES = [
             "input": (*batch, 4, 7),
             **dict.fromkeys(("rstd", "mean"), (*batch, 4, 1)),
             **dict.fromkeys(("scale", "shift"), (*batch, *one, 7)),
-            "weightOptional": (7,) if weighed else None,
-            "biasOptional": (7,) if weighed else None,
+            "weightOptional": (7,) if weighted else None,
+            "biasOptional": (7,) if weighted else None,
         },
-        tuple(OUTPUTS)[: 5 if weighed else 3],
+        tuple(OUTPUTS)[: 5 if weighted else 3],
     )
-    for batch, one, weighed in [((2, 3), (), True), ((), (1,), True), ((40,), (1,), False)]
+    for batch, one, weighted in [((2, 3), (), True), ((), (1,), True), ((40,), (1,), False)]
 ]
 
 

@@ -25,13 +25,13 @@ PROBES = [
         {
             "gradOut": shape,
             "input": shape,
-            "weight": (shape[1],) if weighed else None,
+            "weight": (shape[1],) if weighted else None,
             **dict.fromkeys(("runningMean", "runningVar", "saveMean", "saveInvstd"), (shape[1],)),
         },
         ("gradInput", "gradWeight", "gradBias"),
     )
     for training in (1, 0)
-    for shape, weighed in [((3, 5), True), ((2, 3, 4, 5), True), ((2, 3, 300), False)]
+    for shape, weighted in [((3, 5), True), ((2, 3, 4, 5), True), ((2, 3, 300), False)]
 ]
 DIFFERENCES = ("gradInput", "gradWeight")
 FACTORS = {"gradBias": ("gradOut",)}

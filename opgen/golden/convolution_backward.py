@@ -32,7 +32,7 @@ from opgen.golden._convolved import Slid, convolved
 from opgen.golden._products import large
 from opgen.numerics.signs import signed_sums
 
-VERSION = 1
+VERSION = 2
 PARTNERS = {"gradInput": "weight", "gradWeight": "input"}
 FEW = 8
 """Elements of the weight of one channel, for each tap of an axis, up to which all of its gradient

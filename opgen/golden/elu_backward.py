@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from opgen.golden._elementwise import Names, Operands, depth, functions, probe
 from opgen.golden._tracked import Tracked, exp
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
 
-VERSION = 1
+VERSION = 2
 PROBES = [
     probe("gradOutput", "selfOrResult", alpha=1.5, scale=1.25, inputScale=0.75, isResult=known)
     for known in (0, 1)
@@ -20,11 +22,12 @@ def thresholds(names: Names) -> tuple[float, ...]:
 
 
 def formula(of: Operands, names: Names) -> Tracked:
-    """Lines 34 to 50."""
+    """Lines 34 to 50, none of which speaks of NaN."""
     x, gradient, scale = of["selfOrResult"], of["gradOutput"], Tracked.of(names["scale"])
     low, inner = scale * names["alpha"], Tracked.of(names["inputScale"])
     slope = x + low if names["isResult"] else low * exp(x * inner)
-    return gradient * scale.where(x.value > 0, slope * inner)
+    result = gradient * scale.where(x.value > 0, slope * inner)
+    return result.unless(np.isnan(x.value))
 
 
 golden, magnitude, both = functions(formula, "gradInput")

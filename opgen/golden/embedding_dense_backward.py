@@ -11,7 +11,7 @@ import numpy as np
 
 from opgen.golden import Array, ProbeCall, Tensors, present
 
-VERSION = 1
+VERSION = 2
 PROBES = [
     ProbeCall(
         {"numWeights": 4, "paddingIdx": padding, "scaleGradByFreq": scaled},

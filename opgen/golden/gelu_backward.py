@@ -10,7 +10,7 @@ from opgen.golden.gelu_backward_v2 import by_erf, by_tanh
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 
-VERSION = 1
+VERSION = 2
 PROBES = [probe("gradOutput", "self")]
 
 

@@ -9,9 +9,9 @@ from math import prod
 import numpy as np
 
 from opgen.golden import Array, ProbeCall, Tensors, present
-from opgen.golden._sampling import BICUBIC, ZEROS, SampledAxis, Taps, place, sampled
+from opgen.golden._sampling import BICUBIC, ZEROS, SampledAxis, Taps, place, sampled, unknown
 
-VERSION = 1
+VERSION = 3
 DIFFERENCES = ("gridGrad",)
 PROBES = [
     ProbeCall(
@@ -39,7 +39,7 @@ def magnitude(
 ) -> dict[str, Array]:
     """The sum of absolute terms with the largest weights of a device, and what the errors of its
     weights come to: ``(a + da)(b + db) - ab = da b + (a + da) db``. Where a device may or may not
-    multiply Inf or NaN by 0, it is infinite.
+    multiply Inf or NaN by 0, and of images and samples whose places nobody knows, it is infinite.
     """
     x, y = _axes(tensors, names)
     sizes: Tensors = {name: None if a is None else np.abs(a) for name, a in tensors.items()}
@@ -51,6 +51,10 @@ def magnitude(
     if any(np.isnan(array).any() for array in total.values()):
         for name, array in golden(tensors, names, wanted).items():
             total[name][np.isnan(total[name]) & np.isfinite(array)] = np.inf
+    left_open = _unknown(tensors, names)
+    for name, places in (("gridGrad", left_open), ("inputGrad", left_open.any(axis=(2, 3)))):
+        if name in total:
+            total[name][places] = np.inf
     return total
 
 
@@ -89,6 +93,17 @@ def _axes(tensors: Tensors, names: Mapping[str, int]) -> tuple[SampledAxis, Samp
     )
 
 
+def _unknown(tensors: Tensors, names: Mapping[str, int]) -> Array:
+    """(B, N, Hout, Wout) bool: samples whose places nobody knows."""
+    (grid,) = present(tensors, "grid")
+    ways = names["paddingMode"], bool(names["alignCorners"])
+    columns, rows = (
+        unknown(grid[..., i], extent, *ways)
+        for i, extent in enumerate((names["Win"], names["Hin"]))
+    )
+    return np.asarray(columns | rows)
+
+
 def _spread(
     tensors: Tensors, x: Taps, y: Taps, wanted: Collection[str], of_foreign: float
 ) -> dict[str, Array]:
@@ -105,8 +120,9 @@ def _spread(
     incoming = gradient.reshape(cases * batch, channels, samples)
     plane = np.arange(cases * batch)[:, None]
     sums = np.zeros((channels, cases * batch * rows * columns))
-    of_grid = np.zeros((2, *incoming[:, 0].shape))
-    for i, j in product(range(len(x.index)), range(len(y.index))):
+    of_grid = np.zeros((2, cases * batch, samples))
+    taps = product(range(len(x.index)), range(len(y.index))) if image.size else ()
+    for i, j in taps:
         there = (x.index[i] >= 0) & (y.index[j] >= 0)
         at = np.where(there, y.index[j] * columns + x.index[i], 0).reshape(cases * batch, samples)
         parts = x.weight[i] * y.weight[j], x.slope[i] * y.weight[j], x.weight[i] * y.slope[j]

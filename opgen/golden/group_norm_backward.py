@@ -28,7 +28,7 @@ from opgen.golden._columns import blocks
 from opgen.golden._normalized import statistics
 from opgen.numerics.arrays import unbuffered
 
-VERSION = 1
+VERSION = 2
 PROBES = [
     ProbeCall(
         {"N": n, "C": c, "HxW": space, "group": group},
@@ -51,7 +51,7 @@ PROBES = [
 DIFFERENCES = ("gradInput", "gradGammaOut")
 """Outputs that are differences of sums: where an Inf comes in, the form of the sums decides between
 Inf and NaN."""
-FACTORS = {"gradBetaOut": ("gradOut",)}
+FACTORS = {"gradBetaOut": ("gradOut",), "gradGammaOut": ("gradOut", "input", "mean", "rstd")}
 ROOM = 1 << 18  # elements that are worked on at a time: 2 MiB
 
 
@@ -120,14 +120,8 @@ def evaluated(
     tensors: Tensors, names: Mapping[str, int], wanted: Collection[str], added: range
 ) -> dict[str, Array]:
     """The wanted outputs; of the cases ``added`` with plus for minus."""
-    x, dy, mean, rstd, gamma = (
-        tensors["input"],
-        tensors["gradOut"],
-        tensors["mean"],
-        tensors["rstd"],
-        tensors["gamma"],
-    )
-    assert x is not None and dy is not None and mean is not None and rstd is not None
+    x, dy, mean, rstd = present(tensors, "input", "gradOut", "mean", "rstd")
+    gamma = tensors["gamma"]
     batch, groups, channels = len(x), names["group"], names["C"]
     shape = batch, names["N"], groups, channels // groups, names["HxW"]
     gradient = np.empty(x.shape) if "gradInput" in wanted else None

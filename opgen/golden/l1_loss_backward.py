@@ -27,8 +27,7 @@ def formula(of: Operands, names: Names) -> Tracked:
     lost = (np.abs(apart.value) <= apart.error * ROUNDOFF) & (sign != 0)
     slope = Tracked(np.where(np.isnan(sign), 0.0, sign), np.where(lost, 1 / ROUNDOFF, 0.0))
     gradient = passed(of["gradOutput"], slope)
-    unknown = np.where(np.isnan(sign), np.inf, gradient.error)
-    return reduced(Tracked(gradient.value, unknown), apart.value.shape[1:], names)
+    return reduced(gradient.unless(np.isnan(sign)), apart.value.shape[1:], names)
 
 
 golden, magnitude, both = functions(formula, "gradInput")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from opgen.golden._elementwise import Names, Operands, depth, functions, probe
 from opgen.golden._tracked import Tracked
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
 
-VERSION = 1
+VERSION = 3
 PROBES = [probe("gradOutput", "self", output="out", negativeSlope=0.25)]
 
 
@@ -17,9 +19,9 @@ def thresholds(names: Names) -> tuple[float, ...]:
 
 
 def formula(of: Operands, names: Names) -> Tracked:
-    """Lines 32 to 37."""
-    gradient = of["gradOutput"]
-    return gradient.where(of["self"].value > 0, gradient * names["negativeSlope"])
+    """Lines 32 to 37, neither of which speaks of NaN."""
+    gradient, x = of["gradOutput"], of["self"].value
+    return gradient.where(x > 0, gradient * names["negativeSlope"]).unless(np.isnan(x))
 
 
 golden, magnitude, both = functions(formula, "out")

@@ -12,7 +12,7 @@ from opgen.golden._tracked import Tracked, exp
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]
 
-VERSION = 1
+VERSION = 2
 PROBES = [probe("gradOutput", "output", output="out", dim=dim) for dim in (0, -1)]
 
 

@@ -28,7 +28,7 @@ from opgen.numerics.functions import sigmoid, tanh
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]
 
-VERSION = 1
+VERSION = 2
 SAVED = ("i", "g", "f", "o", "h", "c", "tanhc")
 
 

@@ -8,7 +8,7 @@ from opgen.golden._tracked import Tracked
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 
-VERSION = 1
+VERSION = 2
 PROBES = [
     probe("gradOutput", "self", "target", output="out", reduction=reduction)
     for reduction in (0, 1, 2)

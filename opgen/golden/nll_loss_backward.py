@@ -10,7 +10,7 @@ import numpy as np
 
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 
-VERSION = 1
+VERSION = 2
 NONE, MEAN, SUM = 0, 1, 2
 PROBES = [
     ProbeCall(

@@ -13,7 +13,7 @@ from opgen.golden._tracked import Tracked
 
 __all__ = ["FACTORS", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 
-VERSION = 1
+VERSION = 2
 FACTORS = {"gradWeight": ("gradOutput", "self")}
 PROBES = [
     ProbeCall({}, {"gradOutput": grad, "self": x, "weight": weight}, ("gradInput", "gradWeight"))
@@ -48,13 +48,13 @@ def formula(of: Operands, names: Names) -> dict[str, Tracked]:
     dy, x, weight = of["gradOutput"], of["self"], of["weight"]
     above = x.value > 0
     lost = above & (x.error > 0)
-    below = masked(dy * x, ~above)
-    unknown = np.where(np.isnan(x.value), np.inf, 0.0)
+    nothing = np.isnan(x.value)
+    below = masked(dy * x, ~above).unless(nothing)
     channels = weight.value.shape[2]
-    terms = Tracked(_by(channels, below.value), _by(channels, below.error + unknown))
-    dx = dy.where(above, dy * weight, lost)
+    terms = Tracked(_by(channels, below.value), _by(channels, below.error))
+    dx = dy.where(above, dy * weight, lost).unless(nothing)
     return {
-        "gradInput": Tracked(dx.value, np.fmax(dx.error + unknown, np.abs(dx.value))),
+        "gradInput": Tracked(dx.value, np.fmax(dx.error, np.abs(dx.value))),
         "gradWeight": terms.sum(2),
     }
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from opgen.golden import Array, Differentiable, Names, ProbeCall, Tensors
 from opgen.golden._sampling import STEPS, SampledAxis, Taps, bilinear
+from opgen.golden._tracked import ROUNDOFF
 
-VERSION = 1
+VERSION = 2
 PROBES = [
     ProbeCall(
         {"K": 2, "C": 3, "Hout": 2, "Wout": 3, "B": 2, "Hin": 6, "Win": 5}
@@ -87,6 +88,8 @@ def forward(tensors: Tensors, names: Names) -> dict[str, Array]:
     pooled = np.zeros(shape)
     for case, box in product(*map(range, shape[:2])):
         number, x1, y1, x2, y2 = boxes[case, box].tolist()
+        if not _known(boxes[case, box], names["B"]):
+            continue
         rows = _axis(y1, y2, names["Hout"], names["Hin"], names).taps
         columns = _axis(x1, x2, names["Wout"], names["Win"], names).taps
         down = _means(rows, names["Hout"], names["Hin"])
@@ -98,6 +101,11 @@ def forward(tensors: Tensors, names: Names) -> dict[str, Array]:
 FORWARD = Differentiable(forward, {"gradInput": "gradInput"})
 
 
+def _known(box: Array, images: int) -> bool:
+    """Whether a box is one of an image."""
+    return bool(0 <= box[0] < images and np.isfinite(box).all())
+
+
 def _means(taps: Taps, pooled: int, extent: int) -> Array:
     """The weights of an axis, (parts, elements)."""
     matrix = np.zeros((pooled, extent + 1))  # -1 is the last column
@@ -106,24 +114,48 @@ def _means(taps: Taps, pooled: int, extent: int) -> Array:
     return matrix[:, :-1]
 
 
+def _placed(first: float, last: float, names: Names, real: type = float) -> tuple[float, float]:
+    """Where a box begins along an axis, and its size, among elements, computed in a type."""
+    scale, shift = real(names["spatialScale"]), real(0.5 if names["aligned"] else 0.0)
+    start = real(first) * scale - shift
+    size = real(last) * scale - shift - start
+    return float(start), float(size if names["aligned"] else max(size, real(1.0)))
+
+
+def _far(start: float, size: float) -> float:
+    """What the roundoffs of a device are multiples of, where it computes places of a box."""
+    return STEPS * (abs(start) + abs(size) + 1)
+
+
+def _countable(first: float, last: float, pooled: int, names: Names) -> bool:
+    """Whether each device takes the same number of samples: none may round it to another."""
+    start, size = _placed(first, last, names)
+    if names["samplingRatio"]:
+        return True
+    number = size / pooled
+    away = abs(number - round(number))
+    exact = _placed(first, last, names, np.float32) == (start, size)
+    return (exact and away == 0) or away > ROUNDOFF * _far(start, size) / pooled
+
+
 def _axis(first: float, last: float, pooled: int, extent: int, names: Names) -> SampledAxis:
     """Where the samples of all parts of a box lie along an axis, and their weights over their
-    number in a part.
+    number in a part. Samples beyond -1 and the extent do not count; at these, either is admitted.
     """
-    shift = 0.5 if names["aligned"] else 0.0
-    start = first * names["spatialScale"] - shift
-    size = last * names["spatialScale"] - shift - start
-    size = size if names["aligned"] else max(size, 1.0)
+    start, size = _placed(first, last, names)
     number = int(names["samplingRatio"] or ceil(size / pooled))
     sample = np.arange(pooled * number) + 0.5
     place = start + sample * (size / (pooled * max(number, 1)))
-    axis = bilinear(place, STEPS * (np.abs(place) + abs(start) + abs(size) + 1), extent)
+    off = _far(start, size) + STEPS * np.abs(place)
+    axis = bilinear(place, off, extent)
     inside = (place >= -1) & (place <= extent)
-
-    def mean(taps: Taps) -> Taps:
-        return Taps(np.where(inside, taps.index, -1), taps.weight / max(number, 1), taps.slope)
-
-    return SampledAxis(mean(axis.taps), mean(axis.errors))
+    either = np.minimum(np.abs(place + 1), np.abs(place - extent)) <= off * ROUNDOFF
+    index = np.where(inside | either, axis.taps.index, -1)
+    weight = axis.taps.weight / max(number, 1)
+    error = axis.errors.weight / max(number, 1) + either * np.abs(weight) / ROUNDOFF
+    return SampledAxis(
+        Taps(index, weight * inside, axis.taps.slope), Taps(index, error, axis.errors.slope)
+    )
 
 
 def _spread(
@@ -133,7 +165,9 @@ def _spread(
     of_columns: Callable[[SampledAxis], Taps],
     of_foreign: float,
 ) -> Array:
-    """The gradient, box by box and tap by tap; ``of_foreign`` is 0 times Inf or NaN."""
+    """The gradient, box by box and tap by tap; ``of_foreign`` is 0 times Inf or NaN, and what comes
+    of a box of which nobody knows which elements a device reads.
+    """
     gradient, boxes = tensors["gradOutput"], tensors["boxes"]
     assert gradient is not None and boxes is not None
     cases, number, channels, high, wide = gradient.shape
@@ -141,12 +175,17 @@ def _spread(
     result = np.zeros((cases, images, channels, height * width))
     for case, box in product(range(cases), range(number if result.size else 0)):
         image, x1, y1, x2, y2 = boxes[case, box].tolist()
+        if not _known(boxes[case, box], images):
+            result[case] += of_foreign
+            continue
+        if not (_countable(y1, y2, high, names) and _countable(x1, x2, wide, names)):
+            result[case] += of_foreign
         rows = of_rows(_axis(y1, y2, high, height, names))
         columns = of_columns(_axis(x1, x2, wide, width, names))
         shape = rows.index.shape[1], columns.index.shape[1]
         steps = shape[0] // high, shape[1] // wide
         values = gradient[case, box].repeat(steps[0], axis=1).repeat(steps[1], axis=2)
-        target = result[case, int(image) % images]
+        target = result[case, int(image)]
         for i, j in product(range(3), range(3)):
             there = (rows.index[i] >= 0)[:, None] & (columns.index[j] >= 0)
             places = (rows.index[i][:, None] * width + columns.index[j])[there]

@@ -20,13 +20,13 @@ PROBES = [
         {
             "gradY": (*rows, 3),
             "x": (*rows, 6),
-            "weightOptional": (*rows, 1) if weighed else None,
-            "yOriginOptional": (*rows, 3) if weighed else None,
+            "weightOptional": (*rows, 1) if weighted else None,
+            "yOriginOptional": (*rows, 3) if weighted else None,
             "groupIndexOptional": groups,
         },
-        OUTPUTS[: 2 if weighed else 1],
+        OUTPUTS[: 2 if weighted else 1],
     )
-    for limit, rows, weighed, groups in [
+    for limit, rows, weighted, groups in [
         (0.0, (4,), False, None),
         (0.7, (2, 3), True, None),
         (2.5, (5,), True, (2,)),
@@ -55,8 +55,8 @@ def formula(of: Operands, names: Names) -> dict[str, Tracked]:
     """Lines 30 to 90 of the page, aclnnSwigluGroupGrad.md; a limit of 0 clips nothing."""
     x, dy, limit = of["x"], of["gradY"], names["clampLimit"] or np.inf
     half = x.value.shape[-1] // 2
-    weighed = dy * of["weightOptional"] if "weightOptional" in of else dy
-    parts = clipped(weighed, x[..., :half], x[..., half:], limit, strict=True)
+    weighted = dy * of["weightOptional"] if "weightOptional" in of else dy
+    parts = clipped(weighted, x[..., :half], x[..., half:], limit, strict=True)
     groups = of["groupIndexOptional"].value if "groupIndexOptional" in of else None
     kept = within(x.value.shape[1], groups, len(x.value))
     found = joined([masked(part, np.broadcast_to(kept, part.value.shape)) for part in parts], -1)
@@ -86,7 +86,7 @@ def unit(x: Array, limit: float, groups: Array | None) -> Array:
 
 
 def forward(tensors: Tensors, names: Names) -> dict[str, Array]:
-    """The unit of the rows of groups, weighed. Its result has the weight in it, so that what the
+    """The unit of the rows of groups, weighted. Its result has the weight in it, so that what the
     page calls the gradient of the weight is that of the weight's logarithm.
     """
     (x,) = present(tensors, "x")

@@ -39,7 +39,9 @@ def laid(tensors: Tensors) -> RowLayout:
     given = {name: array for name, array in tensors.items() if array is not None}
     rows = int(np.prod(given["x"].shape[1:-1]))
     inputs = {
-        name: a if name == "groupIndexOptional" else a.reshape(len(a), rows, -1)
+        name: a
+        if name == "groupIndexOptional"
+        else a.reshape(len(a), rows, a[0].size // (rows or 1))
         for name, a in given.items()
     }
     weights = given["weightOptional"].shape[1:] if "weightOptional" in given else ()
@@ -61,7 +63,7 @@ golden, magnitude, both = functions(laid, formula)
 
 
 def forward(tensors: Tensors, names: Names) -> dict[str, Array]:
-    """The unit of the rows of groups, weighed; what is saved has no weight in it."""
+    """The unit of the rows of groups, weighted; what is saved has no weight in it."""
     (x,) = present(tensors, "x")
     y = unit(x, max(names["clampLimit"], 0.0), tensors["groupIndexOptional"])
     weight = tensors["weightOptional"]

@@ -53,7 +53,7 @@ def depth(names: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]], outpu
 
 
 def forward(tensors: Tensors, names: Mapping[str, int]) -> Outputs:
-    """The sum of three weighed elements."""
+    """The sum of three weighted elements."""
     image, idx, weight = present(tensors, "grad_y", "idx", "weight")
     b, c, n, extent = (names[letter] for letter in ("b", "c", "n", "M"))
     shape = len(image), b, c, n, 3

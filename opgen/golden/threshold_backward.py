@@ -7,7 +7,7 @@ from opgen.golden._tracked import Tracked, rounded_across
 
 __all__ = ["FACTORS", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
 
-VERSION = 2
+VERSION = 3
 FACTORS = {"out": ("gradOutput",)}
 PROBES = [probe("gradOutput", "self", output="out", threshold=0.5)]
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from opgen.golden._tracked import ROUNDOFF
 from opgen.golden._upsampling import STEPS, probe, upsampled
-from opgen.golden._weighed import WeighedAxis, derived
+from opgen.golden._weighted import WeightedAxis, derived
 
 VERSION = 1
 
 
 @lru_cache(maxsize=1024)
-def averaged(extent: int, number: int, scale: float, align: bool) -> WeighedAxis:
+def averaged(extent: int, number: int, scale: float, align: bool) -> WeightedAxis:
     """The elements within ``support`` of each centre; one at its very end may count or not."""
     if align:
         ratio = (extent - 1) / (number - 1) if number > 1 else 0.0
@@ -34,13 +34,13 @@ def averaged(extent: int, number: int, scale: float, align: bool) -> WeighedAxis
     total = np.where(total > 0, total, 1.0)
     weights /= total
     errors = np.where(there, off / total * (1 + terms * weights) + STEPS * weights, 0.0)
-    return WeighedAxis(extent, np.where(there, index, -1), weights, errors)
+    return WeightedAxis(extent, np.where(there, index, -1), weights, errors)
 
 
-weighed = upsampled("HW", averaged)
-golden, magnitude, depth, FORWARD = derived(weighed, "gradOutput", "out")
+weighted = upsampled("HW", averaged)
+golden, magnitude, depth, FORWARD = derived(weighted, "gradOutput", "out")
 PROBES = [
-    probe(weighed, sizes, align, "gradOutput")
+    probe(weighted, sizes, align, "gradOutput")
     for sizes, align in [
         ({"H": (3, 7, 2.5), "W": (8, 6, 0.75)}, False),
         ({"H": (9, 2, 0.0), "W": (5, 1, 0.2)}, True),

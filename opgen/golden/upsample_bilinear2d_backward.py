@@ -7,12 +7,12 @@ where the two differ, either is admitted.
 from __future__ import annotations
 
 from opgen.golden._upsampling import linear_of_either, probe, upsampled
-from opgen.golden._weighed import derived
+from opgen.golden._weighted import derived
 
 VERSION = 2
-weighed = upsampled("HW", linear_of_either)
-golden, magnitude, depth, FORWARD = derived(weighed)
+weighted = upsampled("HW", linear_of_either)
+golden, magnitude, depth, FORWARD = derived(weighted)
 PROBES = [
-    probe(weighed, {"H": (3, 7, 2.5), "W": (8, 6, 0.75)}),
-    probe(weighed, {"H": (4, 10, 0.0), "W": (5, 1, 0.2)}, align=True),
+    probe(weighted, {"H": (3, 7, 2.5), "W": (8, 6, 0.75)}),
+    probe(weighted, {"H": (4, 10, 0.0), "W": (5, 1, 0.2)}, align=True),
 ]

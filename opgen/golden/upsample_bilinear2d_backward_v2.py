@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from opgen.golden._upsampling import linear, probe, upsampled
-from opgen.golden._weighed import derived
+from opgen.golden._weighted import derived
 
 VERSION = 1
-weighed = upsampled("HW", linear)
-golden, magnitude, depth, FORWARD = derived(weighed)
+weighted = upsampled("HW", linear)
+golden, magnitude, depth, FORWARD = derived(weighted)
 PROBES = [
-    probe(weighed, {"H": (3, 7, 2.5), "W": (8, 6, 0.75)}),
-    probe(weighed, {"H": (4, 10, 0.0), "W": (5, 1, 0.2)}, align=True),
-    probe(weighed, {"H": (30, 75, 2.5), "W": (40, 30, 0.0)}),
+    probe(weighted, {"H": (3, 7, 2.5), "W": (8, 6, 0.75)}),
+    probe(weighted, {"H": (4, 10, 0.0), "W": (5, 1, 0.2)}, align=True),
+    probe(weighted, {"H": (30, 75, 2.5), "W": (40, 30, 0.0)}),
 ]

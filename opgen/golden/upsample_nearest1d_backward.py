@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from opgen.golden._upsampling import nearest, probe
-from opgen.golden._weighed import derived
+from opgen.golden._weighted import derived
 
 VERSION = 1
-weighed = nearest("L", half=False)
-golden, magnitude, depth, FORWARD = derived(weighed)
+weighted = nearest("L", half=False)
+golden, magnitude, depth, FORWARD = derived(weighted)
 FACTORS = {"out": ("gradOut",)}
 PROBES = [
-    probe(weighed, {"L": (3, 7, 0.0)}),
-    probe(weighed, {"L": (4, 10, 0.0)}),
+    probe(weighted, {"L": (3, 7, 0.0)}),
+    probe(weighted, {"L": (4, 10, 0.0)}),
 ]

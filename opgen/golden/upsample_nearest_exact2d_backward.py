@@ -5,13 +5,13 @@ element gets the gradients of its copies.
 from __future__ import annotations
 
 from opgen.golden._upsampling import nearest, probe
-from opgen.golden._weighed import derived
+from opgen.golden._weighted import derived
 
 VERSION = 1
-weighed = nearest("HW", half=True)
-golden, magnitude, depth, FORWARD = derived(weighed, "gradOutput", "out")
+weighted = nearest("HW", half=True)
+golden, magnitude, depth, FORWARD = derived(weighted, "gradOutput", "out")
 FACTORS = {"out": ("gradOutput",)}
 PROBES = [
-    probe(weighed, {"H": (3, 7, 0.0), "W": (8, 6, 0.0)}, gradient="gradOutput", output="out"),
-    probe(weighed, {"H": (4, 10, 0.0), "W": (5, 1, 0.0)}, gradient="gradOutput", output="out"),
+    probe(weighted, {"H": (3, 7, 0.0), "W": (8, 6, 0.0)}, gradient="gradOutput", output="out"),
+    probe(weighted, {"H": (4, 10, 0.0), "W": (5, 1, 0.0)}, gradient="gradOutput", output="out"),
 ]

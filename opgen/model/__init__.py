@@ -9,6 +9,7 @@ from __future__ import annotations
 from opgen.model.call import AclScalar, Argument, Call, TensorDesc, row_major
 from opgen.model.case import (
     BUCKETS,
+    CALL_PLANS,
     CRASHES,
     GUARD,
     KINDS,
@@ -41,7 +42,7 @@ from opgen.model.status import (
     of_a_check,
     written,
 )
-from opgen.model.text import natural, size, unkept
+from opgen.model.text import did_you_mean, natural, size, unkept
 
 __all__ = [
     "ANY_ERROR",
@@ -74,10 +75,12 @@ __all__ = [
     "Truth",
     "UNDATED",
     "UNUSABLE",
+    "CALL_PLANS",
     "USUAL",
     "Verdict",
     "admits",
     "collecting",
+    "did_you_mean",
     "natural",
     "of_a_check",
     "row_major",

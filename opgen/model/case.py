@@ -20,6 +20,9 @@ UNDATED = "undated"
 TIERS = (*USUAL, CRASHES)
 """The tiers of a plan; the last holds calls that are known to end the host process, and nothing
 takes it by default."""
+CALL_PLANS = ("models", "determinism")
+"""Plans whose cases are calls of files, in the folder of this name beside the plans: layers of
+known models, and long sums."""
 Truth: TypeAlias = Literal["page", "library", "both"]
 TRUTHS: tuple[Truth, ...] = get_args(Truth)
 """Whose answer counts."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def unkept(text: str) -> str:
     r"""Why no HDF5 file can keep a text; an empty text where it can.
@@ -38,3 +40,19 @@ def size(number: int) -> str:
     return next(
         (f"{number / step:.1f} {unit}" for unit, step in units if number >= step), f"{number} B"
     )
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """`` (did you mean 'padH'?)`` where one of ``known`` is close, whatever its case, else an empty
+    string.
+
+    >>> did_you_mean("float32", ["FLOAT16", "FLOAT"]), did_you_mean("KW", ["padH", "kW"])
+    (" (did you mean 'FLOAT'?)", " (did you mean 'kW'?)")
+    >>> did_you_mean("zzz", ["padH", "kW"])
+    ''
+    """
+    from difflib import get_close_matches
+
+    names = {str(name).lower(): name for name in known}
+    close = get_close_matches(str(word).lower(), names, n=1, cutoff=0.6)
+    return f" (did you mean '{names[close[0]]}'?)" if close else ""

@@ -84,12 +84,19 @@ def joined(batches: list[Batch]) -> list[Batch]:
     return whole
 
 
-@pytest.mark.parametrize("cut", [single, joined])
-@pytest.mark.parametrize("name", ["avg_pool2d_backward", "convolution_backward.atlas"])
+@pytest.mark.parametrize(
+    ("name", "tier", "cut"),
+    [
+        ("avg_pool2d_backward", "standard", single),
+        ("convolution_backward.atlas", "standard", single),
+        ("upsample_bilinear2d_backward_v2", "smoke", joined),
+        ("unfold_grad", "smoke", joined),
+    ],
+)
 def test_the_size_of_batches_changes_no_bit(
-    tmp_path: Path, name: str, cut: Callable[[list[Batch]], list[Batch]]
+    tmp_path: Path, name: str, tier: str, cut: Callable[[list[Batch]], list[Batch]]
 ) -> None:
-    whole = suite(name)
+    whole = suite(name, tier)
     other = replace(whole, batches=cut(whole.batches))
     assert len(other.batches) != len(whole.batches)
     written = []

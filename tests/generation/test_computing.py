@@ -326,10 +326,10 @@ def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:
 @pytest.mark.parametrize("name", suites.PAGES)
 def test_everyday_data_tell_right_from_wrong(name: str) -> None:
     """Half of the elements that are not 0 have a bound below their size, at least, so that zeros
-    are seen; and some bound of every output is a small share of its golden. Data that a case
-    gives, as those on ties, are not everyday; expanded inputs, two elements that share a mean and
-    a single sum of thousands of terms may cancel. Far from the one 1 among zeros gradients may be
-    subnormal, which a device may flush.
+    are seen; and some bound of every output is a small share of its golden. Data that a case gives,
+    as those on ties, are not everyday; expanded inputs, two elements that share a mean and sums
+    of thousands of terms may cancel; whole numbers round. Far from the one 1 among zeros
+    gradients may be subnormal, which a device may flush.
     """
     some = [
         batch
@@ -342,6 +342,7 @@ def test_everyday_data_tell_right_from_wrong(name: str) -> None:
         for batch in some
         for arrays in compute([batch], 0)
         for out in batch.wanted
+        if not batch.tensors[out].dtype.startswith(("INT", "UINT"))
     ]
     for batch, out, arrays in outputs:
         ids = batch.ids
@@ -353,7 +354,7 @@ def test_everyday_data_tell_right_from_wrong(name: str) -> None:
         flushed = format_of(batch.compute).min_normal if batch.recipe == "one_hot" else 0
         owed = there & (np.abs(golden) >= flushed)
         assert ((np.abs(golden) > limit).sum(axis=1) * 2 >= owed.sum(axis=1)).all(), (ids, out)
-        if golden.shape[1] == 1 and batch.elements > 4096:
+        if batch.elements > 4096 * golden.shape[1]:
             continue
         small = limit < CONCLUSIVE * np.abs(golden)
         assert (small.any(axis=1) | ~there.any(axis=1)).all(), (ids, out)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 from opgen.calls.jsonl import NamedCall
-from opgen.generation import computing
+from opgen.generation import computing, rows
 from opgen.generation.engine import layout, together
 from opgen.generation.needs import (
     SCRATCH,
@@ -23,6 +24,7 @@ from opgen.generation.needs import (
 from opgen.model import Call, FileError, TensorDesc
 from opgen.suite.batch import Batch
 from opgen.suite.budget import WORKED
+from opgen.suite.selection import Request
 from tests.support.suites import of_calls
 
 STATUS = Path("/proc/self/status")
@@ -40,17 +42,18 @@ def chunks(*sizes: int) -> list[list[Batch]]:
     return [[batch] for batch in suite.batches]
 
 
-def grown(batch: Batch) -> int:
-    """Bytes by which a new process grows that computes a batch: one that has freed memory before
-    takes that again.
+def grown(compute: Callable[[list[Batch]], object], *batches: Batch) -> int:
+    """Bytes by which a new process grows that computes batches one after the other: one that has
+    freed memory before takes that again.
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        return processes.submit(_grown, batch).result()
+        return processes.submit(_grown, compute, batches).result()
 
 
-def _grown(batch: Batch) -> int:
+def _grown(compute: Callable[[list[Batch]], object], batches: Sequence[Batch]) -> int:
     before = _peak()
-    computing.compute([batch], 0)
+    for batch in batches:
+        compute([batch])
     return _peak() - before
 
 
@@ -66,7 +69,27 @@ def _peak() -> int:
 @pytest.mark.parametrize("recipe", ["grid", "normal"])
 def test_a_case_takes_no_more_memory_than_is_said(recipe: str) -> None:
     [batch] = of_calls([NamedCall("one", pad(300), {})], recipe=recipe).batches
-    assert batch.elements * 4 < grown(batch) < memory_of(batch)
+    assert batch.elements * 4 < grown(partial(computing.compute, seed=0), batch) < memory_of(batch)
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="there is no /proc here")
+@pytest.mark.parametrize(
+    ("layers", "seeded"),
+    [
+        (("unet3d.b32.head", "mobilenet_v3_large.b32.bneck2.project"), True),
+        (("resnet50.b32.layer1.1.conv1",), False),
+    ],
+)
+def test_large_layers_one_after_the_other_take_256_mib_beside_what_the_file_holds(
+    layers: tuple[str, ...], seeded: bool
+) -> None:
+    batches = Request(plan="models", patterns=layers).suite().batches
+    inputs = [batch.tensors[name] for batch in batches for name in batch.inputs]
+    held = 0 if seeded else 2 * sum(desc.storage_elements for desc in inputs)
+    compute = partial(rows.compute, seed=0, samples=1024, seeded=seeded)
+    most = 8 * max(batch.elements for batch in batches)
+    assert len(batches) == len(layers)
+    assert 0 < grown(compute, *batches) - held < 256 << 20 < most
 
 
 def test_the_bytes_are_those_of_the_layout_and_the_memory_that_of_the_largest() -> None:

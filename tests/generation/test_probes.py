@@ -13,7 +13,7 @@ import pytest
 from opgen.generation.probes import Fingerprint, digests, probes
 from opgen.golden import reflection_pad2d_backward
 from opgen.numerics import recipes, rounding
-from opgen.numerics.draws import ZEROS
+from opgen.numerics.distributions import ZEROS
 from tests.generation.probes import COMMAND, FILE, every_probe, lines, read, unraised, write
 
 

@@ -16,12 +16,12 @@ SHAPES = [(4, 3), (2, 3, 5), (2, 3, 4, 5), (1, 2, 3, 1, 2, 2), (3, 1, 7), (1, 4,
 Tensors = dict[str, np.ndarray | None]
 
 
-def drawn(shape: tuple[int, ...], weighed: bool = True) -> Tensors:
+def drawn(shape: tuple[int, ...], weighted: bool = True) -> Tensors:
     random, batch, channels = np.random.default_rng(3), 2, shape[1]
     tensors = {
         "gradOut": random.standard_normal((batch, *shape)),
         "input": random.standard_normal((batch, *shape)),
-        "weight": random.standard_normal((batch, channels)) if weighed else None,
+        "weight": random.standard_normal((batch, channels)) if weighted else None,
         "runningMean": random.standard_normal((batch, channels)),
         "runningVar": random.uniform(0.1, 2, (batch, channels)),
         "saveMean": random.standard_normal((batch, channels)),
@@ -57,11 +57,11 @@ def by_definition(tensors: Tensors, names: dict[str, float], case: int, real: ty
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("training", [1, 0])
-@pytest.mark.parametrize("weighed", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
 def test_definition_and_a_device_in_float(
-    shape: tuple[int, ...], training: int, weighed: bool
+    shape: tuple[int, ...], training: int, weighted: bool
 ) -> None:
-    tensors, names = drawn(shape, weighed), {"training": training, "eps": 0.1}
+    tensors, names = drawn(shape, weighted), {"training": training, "eps": 0.1}
     values, sizes = both(tensors, names, OUTPUTS)
     for case in range(2):
         exact, device, other = (

@@ -174,3 +174,33 @@ def test_both_sides_of_a_tie_are_admitted() -> None:
     bound = depth(names, {"gradOutput": (1, 1, 1, 1)}, "inputGrad") * 2.0**-24 * size
     assert found.tolist() == [0, 0, 3, 0]
     assert bound[1] >= 3 and bound[2] >= 3 and bound[0] == bound[3] == 0
+
+
+@pytest.mark.parametrize(("mode", "align"), [*product((BILINEAR, NEAREST, BICUBIC), (0, 1))])
+def test_far_outside_lies_nothing_or_the_nearer_end(mode: int, align: int) -> None:
+    torch = torch_or_skip()
+    for padding in (ZEROS, BORDER):
+        names, tensors = call(4, mode, padding, align)
+        tensors["grid"] = np.copysign(1e12, tensors["grid"])
+        found, size = golden(tensors, names, OUTPUTS), magnitude(tensors, names, OUTPUTS)
+        modes = mode, padding, bool(align)
+        arrays = [torch.from_numpy(tensors[name][0]) for name in ("gradOutput", "input", "grid")]
+        expected = torch.ops.aten.grid_sampler_2d_backward(*arrays, *modes, [True, True])
+        for output, array in zip(OUTPUTS, expected, strict=True):
+            assert np.abs(found[output][0] - array.numpy()).max() <= 1e-12, (output, padding)
+            assert np.isfinite(size[output]).all()
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "padding", "left_open"),
+    [(np.nan, ZEROS, True), (np.inf, BORDER, True), (1e9, REFLECTION, True), (1e9, ZEROS, False)],
+)
+def test_a_place_that_nobody_knows_leaves_its_sample_and_image_open(
+    coordinate: float, padding: int, left_open: bool
+) -> None:
+    names, tensors = call(4, BILINEAR, padding, 0)
+    tensors["grid"][0, 0, 0, 0, 0] = coordinate
+    size = magnitude(tensors, names, OUTPUTS)
+    assert np.isinf(size["gridGrad"][0, 0, 0, 0]).all() == left_open
+    assert np.isinf(size["inputGrad"][0, 0]).all() == left_open
+    assert np.isfinite(size["gridGrad"][1]).all() and np.isfinite(size["inputGrad"][0, 1]).all()

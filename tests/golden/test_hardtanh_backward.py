@@ -50,6 +50,29 @@ def test_any_two_limits(low: float, high: float) -> None:
     assert kernel(OP).thresholds(names) == (low, high)
 
 
+@pytest.mark.parametrize(("low", "high"), [(np.nan, 1.0), (-1.0, np.nan), (np.nan, np.nan)])
+def test_no_number_is_beyond_a_nan(low: float, high: float) -> None:
+    """Line 36: a slope is 1 where neither of two comparisons holds. Torch agrees of one number,
+    and not of many at a time: either is right.
+    """
+    torch = torch_or_skip()
+    x = np.array([-2.0, 0.5, 2.0, np.nan] * 10)
+    inputs = {"gradOutput": np.arange(1.0, 41), "self": x}
+    golden, limit = expected(OP, inputs, {"min": low, "max": high}, "out", "FLOAT")
+    assert golden.tolist() == [
+        0.0 if value < low or value > high else g
+        for g, value in zip(inputs["gradOutput"], x, strict=True)
+    ]
+    gradient, there = (torch.from_numpy(array.astype(np.float32)) for array in inputs.values())
+    theirs = torch.ops.aten.hardtanh_backward
+    pairs = gradient.split(1), there.split(1)
+    few = torch.cat([theirs(g, x, low, high) for g, x in zip(*pairs, strict=True)])
+    assert few.tolist() == golden.tolist()
+    for answer in (few, theirs(gradient, there, low, high)):
+        assert (np.abs(answer.numpy() - golden) <= limit).all()
+    assert (np.abs(-golden - golden) > limit)[golden > 0].all()
+
+
 def test_of_infinite_gradients_a_device_may_make_anything_outside() -> None:
     inputs = {"gradOutput": np.array([np.inf, np.inf]), "self": np.array([0.0, 3.0])}
     _, limit = expected(OP, inputs, LIMITS, "out", "FLOAT")

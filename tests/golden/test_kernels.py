@@ -77,7 +77,7 @@ class Sample(NamedTuple):
     module: Any
     tensors: dict[str, np.ndarray | None]
 
-    def golden(self, **changes: np.ndarray) -> dict[str, np.ndarray]:
+    def golden(self, /, **changes: np.ndarray) -> dict[str, np.ndarray]:
         return self.module.golden({**self.tensors, **changes}, self.batch.names, self.batch.wanted)
 
     def cases(self) -> Iterator[dict[str, np.ndarray | None]]:

@@ -119,3 +119,42 @@ def test_torch() -> None:
         torch.from_numpy(dy[0]), [7, 9], [1, 2, 4, 5], False
     )
     assert distance(got[0], expected.numpy()) <= 1e-14
+
+
+ONE: Names = {"K": 1, "C": 1, "Hout": 1, "Wout": 1, "B": 1, "Hin": 4, "Win": 4, "aligned": 0}
+ONE |= {"pooledHeight": 1, "pooledWidth": 1, "spatialScale": float(np.float32(0.1))}
+"""A box of one part in one image, with a scale that FLOAT rounds."""
+
+
+def limits_of(box: list[float], ratio: int) -> tuple[np.ndarray, np.ndarray]:
+    """The gradient (4, 4) of a box, and its bounds; the incoming one is 1."""
+    names = {**ONE, "samplingRatio": ratio}
+    of = {"gradOutput": np.ones((1, 1, 1, 1, 1)), "boxes": np.array([[box]])}
+    got = golden(of, names, ["gradInput"])["gradInput"]
+    size = magnitude(of, names, ["gradInput"])["gradInput"]
+    return got[0, 0, 0], bound(got, size, depth(names, {}, "gradInput"), "FLOAT")[0, 0, 0]
+
+
+def test_a_sample_on_the_end_of_what_counts_may_count_or_not() -> None:
+    """-15 * 0.1 + 0.5 is beyond -1 by a rounding, and in FLOAT is -1."""
+    got, limit = limits_of([0, -15, 0, -15, 0], 1)
+    assert np.float32(-15) * np.float32(0.1) + np.float32(0.5) == -1
+    assert not got.any() and limit[0, 0] >= 0.5 <= limit[1, 0] and not limit[:, 2:].any()
+    got, limit = limits_of([0, -16, 0, -16, 0], 1)
+    assert not got.any() and not limit.any()
+    got, limit = limits_of([0, -14, 0, -14, 0], 1)
+    assert got[:2, 0].tolist() == [0.5, 0.5] and limit.max() < 1e-5
+
+
+def test_a_number_of_samples_that_a_rounding_changes_leaves_the_gradient_open() -> None:
+    """30 * 0.1 is above 3, and in FLOAT is 3: four samples in a part, or three."""
+    assert np.float32(30) * np.float32(0.1) == 3 < 30 * ONE["spatialScale"]
+    assert np.isinf(limits_of([0, 0, 0, 30, 30], 0)[1]).all()
+    assert np.isfinite(limits_of([0, 0, 0, 30, 30], 2)[1]).all()
+    assert np.isfinite(limits_of([0, 0, 0, 25, 25], 0)[1]).all()
+
+
+@pytest.mark.parametrize("box", [[1, 0, 0, 9, 9], [-1, 0, 0, 9, 9], [0, 0, 0, np.inf, 9]])
+def test_a_box_of_no_image_leaves_the_gradient_open(box: list[float]) -> None:
+    got, limit = limits_of(box, 0)
+    assert not got.any() and np.isinf(limit).all()

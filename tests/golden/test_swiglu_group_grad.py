@@ -1,4 +1,4 @@
-"""The gradients of a SwiGLU of weighed rows: by torch, and by devices in float32."""
+"""The gradients of a SwiGLU of weighted rows: by torch, and by devices in float32."""
 
 from __future__ import annotations
 

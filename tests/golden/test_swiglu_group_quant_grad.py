@@ -54,3 +54,10 @@ def test_torch(limit: float, shape: tuple[int, ...]) -> None:
     for out, tensor in zip(OUTPUTS, (x, weight), strict=True):
         assert found[out].shape == (1, *tensor.shape)
         assert np.abs(found[out][0] - tensor.grad.numpy()).max() <= 1e-12
+
+
+def test_no_rows_have_no_gradients() -> None:
+    """Whose elements an empty tensor does not tell."""
+    of = {"gradY": np.zeros((2, 0, 512)), "x": np.zeros((2, 0, 1024))}
+    found = golden(of, {"clampLimit": 0.7}, OUTPUTS[:1])
+    assert {name: array.shape for name, array in found.items()} == {OUTPUTS[0]: (2, 0, 1024)}

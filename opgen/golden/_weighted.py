@@ -22,7 +22,7 @@ ANY = 2 / ROUNDOFF
 
 
 @dataclass(frozen=True, eq=False)
-class WeighedAxis:
+class WeightedAxis:
     """A forward along one axis, as in :class:`Gather`, and the largest ``errors`` of its weights on
     a device, in roundoffs of FLOAT: (taps, number) each. A device may add a tap whose weight is 0,
     or leave it out.
@@ -60,7 +60,7 @@ class WeighedAxis:
         """The largest absolute weights of a device."""
         return Gather(self.extent, self.index, np.abs(self.weights) + ROUNDOFF * self.errors)
 
-    def either(self, other: WeighedAxis) -> WeighedAxis:
+    def either(self, other: WeightedAxis) -> WeightedAxis:
         """The same for a device that may follow the other as well, which has as many taps: where
         these are the same, nothing is in doubt.
         """
@@ -68,7 +68,7 @@ class WeighedAxis:
         mine, others = (
             one.errors + np.where(same, 0, np.abs(one.weights) * ANY) for one in (self, other)
         )
-        return WeighedAxis(
+        return WeightedAxis(
             self.extent,
             np.concatenate((self.index, np.where(same, -1, other.index))),
             np.concatenate((self.weights, np.zeros_like(other.weights))),
@@ -77,10 +77,10 @@ class WeighedAxis:
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class Weighted:
     """A forward along each of the last axes."""
 
-    axes: tuple[WeighedAxis, ...]
+    axes: tuple[WeightedAxis, ...]
 
     @cached_property
     def forward(self) -> Forward:
@@ -154,23 +154,23 @@ class Derived(NamedTuple):
 
 
 def derived(
-    weighed: Callable[[Names], Weighed], gradient: str = "gradOut", output: str = "out"
+    weighted: Callable[[Names], Weighted], gradient: str = "gradOut", output: str = "out"
 ) -> Derived:
     """The functions of a kernel, from the forward that a call's names give."""
 
-    def function(of: Callable[[Weighed, Array], Array]) -> Function:
+    def function(of: Callable[[Weighted, Array], Array]) -> Function:
         def computed(tensors: Tensors, names: Names, wanted: Collection[str]) -> Outputs:
             (array,) = present(tensors, gradient)
-            return {output: of(weighed(names), array)} if output in wanted else {}
+            return {output: of(weighted(names), array)} if output in wanted else {}
 
         return computed
 
     def depth(names: Names, shapes: Mapping[str, tuple[int, ...]], output: str) -> int:
-        return weighed(names).depth
+        return weighted(names).depth
 
     return Derived(
-        function(Weighed.golden),
-        function(Weighed.magnitude),
+        function(Weighted.golden),
+        function(Weighted.magnitude),
         depth,
-        differentiable(lambda names: weighed(names).forward, gradient, output),
+        differentiable(lambda names: weighted(names).forward, gradient, output),
     )
