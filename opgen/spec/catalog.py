@@ -12,8 +12,7 @@ from typing import NamedTuple
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.gc_pause import gc_paused
 from opgen.files.resources import specs_folder
-from opgen.files.yamlfile import did_you_mean
-from opgen.model import UNDATED, FileError, Problem, collecting
+from opgen.model import UNDATED, FileError, Problem, collecting, did_you_mean
 from opgen.spec import specfile
 from opgen.spec.spec import Spec
 
@@ -120,6 +119,8 @@ class Catalog:
             return self.operators[name]
         known = [*self.operators, *self.names]
         text = f"no such operator{did_you_mean(name, known)}; opgen ops lists them"
+        if Path(name).is_file():
+            text = "a file, not an operator; opgen inspect shows a bundle, opgen run runs it"
         raise FileError.of("`operators`", name, text)
 
     def formulas(self, api: str, product: str) -> dict[str, str]:

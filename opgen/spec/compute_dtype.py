@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
+from opgen.spec.language.functions import Value, promote
 from opgen.spec.language.term import View
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
@@ -22,18 +23,21 @@ class ComputeDtypes(NamedTuple):
 
 
 def compute_dtypes(spec: Spec, view: View, rows: int) -> ComputeDtypes:
-    """What the mode that applies says; without one, what the first tensor is stored in."""
-    first = view.get((spec.inputs[0].name, "dtype"))
+    """What the mode that applies says; without one, what the inputs that are there promote to."""
+    first, *others = [view.get((p.name, "dtype")) for p in spec.inputs]
+    for other in others:
+        to = promote(first, other)
+        first = Value(np.where(to.bound, to.data, first.data))
     stored = np.array(vocabulary().names["dtype"], dtype=object)[np.broadcast_to(first.data, rows)]
     number = modes_of(spec, view, rows)
     dtypes = np.array([*(mode.dtype for mode in spec.modes), None], dtype=object)[number]
-    optional = np.array([*(mode.optional for mode in spec.modes), False])[number]
-    return ComputeDtypes(np.where(number < 0, stored, dtypes), optional)
+    return ComputeDtypes(
+        np.where(number < 0, stored, dtypes),
+        np.array([*(mode.optional for mode in spec.modes), False])[number],
+    )
 
 
 def modes_of(spec: Spec, view: View, rows: int) -> np.ndarray:
     """(rows,) int: the position of the first mode of the page that holds, -1 where none does."""
-    number = np.full(rows, -1)
-    for i, mode in reversed(list(enumerate(spec.modes))):
-        number[true_where(mode.when, view, rows)] = i
-    return number
+    holds = [true_where(mode.when, view, rows) for mode in spec.modes]
+    return np.select([*holds, np.ones(rows, dtype=bool)], [*range(len(holds)), -1])

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.calls.columns import TensorColumn
 from opgen.calls.table import CallTable
 from opgen.model import FileError
 from opgen.spec.language import parse
@@ -65,10 +64,9 @@ def _term(name: str, texts: np.ndarray) -> Term:
 def _dtype(table: CallTable) -> Value:
     """The dtype of the first tensor that is not null."""
     data, bound = np.zeros(len(table), dtype=np.int64), np.zeros(len(table), dtype=bool)
-    for column in table.columns.values():
-        if isinstance(column, TensorColumn):
-            data = np.where(bound, data, column.dtype)
-            bound |= ~column.null
+    for column in table.tensors.values():
+        data = np.where(bound, data, column.dtype)
+        bound |= ~column.null
     return Value(data, bound)
 
 

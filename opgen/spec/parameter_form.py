@@ -24,7 +24,8 @@ from opgen.files.forms import (
     word,
 )
 from opgen.files.records import key, keys, record
-from opgen.files.yamlfile import Document, Location, did_you_mean
+from opgen.files.yamlfile import Document, Location
+from opgen.model import did_you_mean
 from opgen.spec.form_values import (
     LIMIT,
     LIMITS,
@@ -47,8 +48,7 @@ SLOTS = listed(one_or_more(NAME, "a slot name, or a list of several"), "a list o
 
 def _words(what: str) -> Form[Words]:
     hint = dtype_hint if what == "dtype" else did_you_mean
-    known = word(what, lambda: vocabulary().names[what], hint=hint)
-    return listed(known, f"a list of {what}s", 1)
+    return listed(word(what, lambda: vocabulary().names[what], hint=hint), f"a list of {what}s", 1)
 
 
 _PRODUCTS = word("product", lambda: ("any", *vocabulary().products))

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from typing import TypeAlias, TypeVar
 
 from opgen.calls.kinds import KINDS, member
-from opgen.files.yamlfile import Document, did_you_mean
+from opgen.files.yamlfile import Document
+from opgen.model import did_you_mean
 from opgen.spec.form_values import Lines
 from opgen.spec.language import parse
 from opgen.spec.language.parse import compiled

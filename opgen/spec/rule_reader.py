@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import cast
 
-from opgen.files.yamlfile import Document, Location, did_you_mean
-from opgen.model import Bucket
+from opgen.files.yamlfile import Document, Location
+from opgen.model import Bucket, did_you_mean
 from opgen.spec.form_values import Lines
 from opgen.spec.language import parse
 from opgen.spec.language.parse import compiled
@@ -89,14 +89,14 @@ class RuleReader:
                     clause = f"{code}.{number}"
                     put(ids, Place((*where, number), "stated", code, clause))
                     if clause not in self.clauses:
-                        text = "the clause has no line; put it under clauses"
-                        self.doc.problem((*where, number), text, clause)
+                        self.doc.problem(
+                            (*where, number), "the clause has no line; put it under clauses", clause
+                        )
         return places
 
     def clauses_have_rules(self) -> None:
         """Every clause with a line is that of some rule."""
-        places = chain(self.places.values(), self.likely.values())
-        clauses = {place.clause for place in places}
+        clauses = {place.clause for place in chain(self.places.values(), self.likely.values())}
         for key, numbered in self.form.clauses.items():
             for number in numbered:
                 if f"{key}.{number}" not in clauses:

@@ -60,16 +60,11 @@ class Guard:
 
     def _where(self, what: Callable[[Value], np.ndarray], view: View, rows: int) -> np.ndarray:
         """(rows,) bool: what is asked of the relation, where the condition holds; where it holds
-        nowhere, nothing is read, and of columns nothing where a name is bound nowhere.
+        nowhere, nothing is read.
         """
         asked = None if self.when is None else true_where(self.when, view, rows)
         if asked is not None and not np.count_nonzero(asked):
             return asked
-        if isinstance(view, FixedView):
-            for reference in self.require.refs:
-                bound = view.get(reference).bound
-                if bound is not True and not np.count_nonzero(bound):
-                    return np.zeros(rows, dtype=bool)
         answer = what(self.require.read(view))
         return bigint.broadcast(answer, rows) if asked is None else np.asarray(asked & answer)
 

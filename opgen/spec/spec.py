@@ -14,6 +14,8 @@ from opgen.calls.kinds import KINDS, REAL, Family
 from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Guard, Rule
 
+ENDS = ("least", "greatest")
+"""What rules ask of a tensor's elements one by one."""
 TOTAL = "total"
 """What a term asks of the elements of a tensor: their sum."""
 _ATTRIBUTES: Mapping[Family, Mapping[str, str]] = {

@@ -24,6 +24,14 @@ ARRAY = re.compile(r"\w+ == \w+\.shape$|\w+\.shape == \w+$")
 SAME_RANK = re.compile(
     r"((\w+)\.shape == (\w+)\.shape) when (?:\2\.rank == \3|\3\.rank == \2)\.rank$"
 )
+WITHOUT = re.compile(r"without\((\w+)\.shape, \w+\) == without\((\w+)\.shape, \w+\)$")
+FIRST = re.compile(r"(\w+\.dtype) == first\((\w+)\.dtype, (\w+\.dtype)\)$")
+MEMBERS = re.compile(r"; \w+\[[1-9]\d?\][^;]*| when len\(\w+\) > 0")
+"""What a key of a list says of its tensors but for the first."""
+SHAPES = re.compile(
+    r"[\w\[\]]+\.shape == [\w\[\]]+\.shape(?: when len\(\w+\) > 0)?$|broadcast.* == \w+\.shape$"
+)
+"""Facts that one tensor has the shape of others."""
 NESTED = re.compile(r"broadcastable\((\w+)\.shape, broadcast\((\w+)\.shape, (\w+)\.shape\)\)$")
 
 
@@ -80,18 +88,29 @@ def named(
         for says in relations(spec, rule, names):
             yield says, says
     else:
-        text = re.sub(r"\(([^()]*)\)", in_order, without_mask(spec, plain(rule.text, names)))
+        text = MEMBERS.sub("", rule.text) if own and own.is_list else rule.text
+        text = re.sub(r"\(([^()]*)\)", in_order, without_mask(spec, plain(text, names)))
         text = by_product(spec, text) if rule.key == "format" else text
         most = re.fullmatch(r"(\w+\.rank) in \((0, 1, 2.*)\)", text)
         text = f"{most[1]} <= {most[2].split(', ')[-1]}" if most else text
-        yield text if most or rule.key in ("min", "max") else rule.id, text
+        if rule.key == "range":
+            yield from ((limit, limit) for limit in text.split(" and "))
+        else:
+            yield text if most or rule.key in ("min", "max") else rule.id, text
 
 
 def relations(spec: Spec, rule: Rule, names: Mapping[str, str]) -> Iterator[str]:
     """The requirements of a rule, equalities with their sides in order."""
     for guard in rule.guards:
         when = f" when {plain(guard.when.text, names)}" if guard.when else ""
-        text = plain(guard.require.text, names).removeprefix("True == ").removesuffix(" == True")
+        text = from_the_end(spec, plain(guard.require.text, names))
+        text = text.removeprefix("True == ").removesuffix(" == True")
+        chosen = FIRST.match(text)
+        if chosen:
+            result, first, rest = chosen.groups()
+            yield without_mask(spec, f"{result} == {first}.dtype{when}")
+            yield without_mask(spec, f"{result} == {rest} when {first}.null{when}")
+            continue
         nested = NESTED.match(text)
         if nested:
             yield from (
@@ -151,6 +170,10 @@ def axes(spec: Spec, own: Parameter) -> Iterator[str]:
             yield " == ".join(sorted((f"{own.name}.shape", f"{other.name}.shape")))
             return
     places = names_of(spec, earlier)
+    for shape in own.shapes.values() if len(own.shapes) == 1 else ():
+        for axis, extent in enumerate(shape):
+            if isinstance(extent, int):
+                yield f"{extent} == {own.name}.shape[{axis - len(shape)}]"
     told = {}
     for shape in own.shapes.values():
         for axis, letter in enumerate(shape):
@@ -158,6 +181,17 @@ def axes(spec: Spec, own: Parameter) -> Iterator[str]:
                 pair = (places[str(letter)], f"{own.name}.shape[{axis - len(shape)}]")
                 told[" == ".join(sorted(pair))] = None
     yield from told
+
+
+def from_the_end(spec: Spec, text: str) -> str:
+    """Axes of tensors that have one rank, counted from the last."""
+
+    def counted(axis: re.Match[str]) -> str:
+        rule = spec.rule.get(f"{axis[1]}.rank")
+        ranks = re.findall(r"\d", rule.text) if rule else ()
+        return f"{axis[1]}.shape[{int(axis[2]) - int(ranks[0])}]" if len(ranks) == 1 else axis[0]
+
+    return re.sub(r"(\w+)\.shape\[(\d)\]", counted, text)
 
 
 def in_order(members: re.Match[str]) -> str:
@@ -203,6 +237,9 @@ def says_too(name: str, fact: Fact, others: Mapping[str, Fact]) -> bool:
     equal = EQUAL.fullmatch(fact.says)
     if equal and joined(fact, equal, others):
         return True
+    axes = AXES.fullmatch(fact.says)
+    if axes and axis_joined(fact, axes, others):
+        return True
     return only_format(fact, others) or of_the_same(fact, others) or told_elsewhere(fact, others)
 
 
@@ -215,10 +252,24 @@ def joined(fact: Fact, equal: re.Match[str], others: Mapping[str, Fact]) -> bool
         alike = match and (match[2] == attribute or (match[2], attribute) == ("shape", "rank"))
         if match and alike and (match[4], candidate.code) == (when, fact.code):
             pairs.append(frozenset((match[1], match[3])))
+        elif (attribute, candidate.code) == ("rank", fact.code) and WITHOUT.match(candidate.says):
+            pairs.append(frozenset(re.findall(r"(\w+)\.shape", candidate.says)))
         elif (attribute, when, candidate.code) == ("shape", None, fact.code):
             array = ARRAY.match(candidate.says)
             pairs += [frozenset(re.findall(r"\w+", array[0])) - {"shape"}] if array else []
     return other in reached(one, pairs)
+
+
+def axis_joined(fact: Fact, equal: re.Match[str], others: Mapping[str, Fact]) -> bool:
+    """Whether equalities of axes or shapes with the same answer join what this one joins."""
+    pairs = []
+    for candidate in (c for c in others.values() if c.code == fact.code):
+        axes, shapes = AXES.fullmatch(candidate.says), EQUAL.fullmatch(candidate.says)
+        if axes:
+            pairs.append(frozenset((axes[1] + axes[2], axes[3] + axes[4])))
+        elif shapes and shapes[2] == "shape" and not shapes[4]:
+            pairs += [frozenset((f"{shapes[1]}-{i}", f"{shapes[3]}-{i}")) for i in range(1, 9)]
+    return equal[3] + equal[4] in reached(equal[1] + equal[2], pairs)
 
 
 def only_format(fact: Fact, others: Mapping[str, Fact]) -> bool:
@@ -233,13 +284,13 @@ def of_the_same(fact: Fact, others: Mapping[str, Fact]) -> bool:
     """A rank, or no extent of 0, as a tensor of the same shape has it, as the inputs of a broadcast
     have it, or as the items of an array that is the shape are many.
     """
-    told = re.match(r"(\w+)(\.rank (?:in|<=|>=) .*|\.numel != 0)$", fact.says)
+    told = re.match(r"(\w+(?:\[0\])?)(\.rank (?:in|<=|>=) .*|\.numel != 0)$", fact.says)
     if not told:
         return False
     pairs = [
-        frozenset(re.findall(r"(\w+)\.shape", other))
+        frozenset(re.findall(r"(\w+(?:\[0\])?)\.shape", other))
         for other in others
-        if re.match(r"(\w+)\.shape == (\w+)\.shape$|broadcast.* == \w+\.shape$", other)
+        if SHAPES.match(other)
     ]
     pairs += [
         frozenset(re.findall(r"\w+", pair)) - {"shape"} for pair in others if ARRAY.match(pair)

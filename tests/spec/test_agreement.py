@@ -69,6 +69,28 @@ SAME = {
         {"rules": rule("require: 'dy.shape[-2] == x.shape[-2]'")},
         {"dy": "shape: {2: [N, C]}", "x": "shape: {2: [N, D]}", "own": ["x.shape"]},
     ),
+    "two limits": (
+        {"own": ["n.range"], "x": "rank: [2]}\n  n: {kind: int64, at: 6, range: [1, 9]"},
+        {"own": ["n.min"], "x": "rank: [2]}\n  n: {kind: int64, at: 6, min: 1",
+         "rules": rule("require: n <= 9").replace("[4, 9]", "6")},
+    ),
+    "an extent in a shape": (
+        {"rules": rule("require: 'x.shape[1] == 2'")},
+        {"x": "shape: {2: [N, 2]}", "own": ["x.shape"]},
+    ),
+    "an axis counted from the first": (
+        {"rules": rule("require: 'dy.shape[0] == x.shape[1]'")},
+        {"rules": rule("require: 'dy.shape[-2] == x.shape[-1]'")},
+    ),
+    "the rank of the same axes but for one": (
+        {"rules": rule("require: dy.rank == x.rank"), "placed": ["r0"]},
+        {"rules": rule("require: 'without(dy.shape, 1) == without(x.shape, 1)'"), "placed": ["r0"]},
+    ),
+    "the first dtype that has a value": (
+        {"rules": rule("require: dx.dtype == y.dtype",
+                       "when: y.null, require: dx.dtype == x.dtype")},
+        {"rules": rule("require: 'dx.dtype == first(y.dtype, x.dtype)'")},
+    ),
     "what holds of an output that is asked for": (
         {"rules": rule("require: dx.shape == x.shape")},
         {"rules": rule("when: 'mask[0]', require: dx.shape == x.shape")},
@@ -112,6 +134,14 @@ OTHER = {
     "letters of other axes": (
         {"rules": rule("require: dy.shape == x.shape")},
         {"dy": "shape: {2: [N, C]}", "x": "shape: {2: [C, N]}", "own": ["x.shape"]},
+    ),
+    "an axis counted from the other end": (
+        {"rules": rule("require: 'dy.shape[0] == x.shape[1]'")},
+        {"rules": rule("require: 'dy.shape[-1] == x.shape[-2]'")},
+    ),
+    "the first dtype of another tensor": (
+        {"rules": rule("require: dx.dtype == x.dtype")},
+        {"rules": rule("require: 'dx.dtype == first(y.dtype, x.dtype)'")},
     ),
     "another product": (
         {"rules": rule("when: product == 'ascend910b', require: dy.shape == x.shape")},

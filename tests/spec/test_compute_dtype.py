@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from opgen.calls.table import from_calls
-from opgen.model import Call, TensorDesc
+from opgen.model import AclScalar, Call, TensorDesc
 from opgen.oracle.judgement import judge
 from opgen.spec.compute_dtype import compute_dtypes
+from opgen.spec.language import parse
+from opgen.spec.spec import Mode
 from tests.support.suites import page, suite
 
 F32, F16, BF16, HF32 = "FLOAT", "FLOAT16", "BFLOAT16", "HFLOAT32"
@@ -141,15 +145,51 @@ def test_convolution(which: str, product: str, dtypes: tuple[str, str, str], mod
     )
 
 
-def test_an_operator_without_modes_computes_in_what_it_stores() -> None:
-    for name in ("group_norm_backward", "reflection_pad2d_backward"):
-        for case in suite(name).cases:
-            if case.compute and case.page.bucket == "valid":
-                assert case.compute == next(
-                    value.dtype
-                    for value in case.call.args.values()
-                    if isinstance(value, TensorDesc)
-                )
+@pytest.mark.parametrize(
+    ("name", "mixed"),
+    [
+        ("reflection_pad2d_backward", False),
+        ("group_norm_backward.2026-08", True),  # a FLOAT mean beside a FLOAT16 input
+        ("layer_norm_backward", True),
+        ("l1_loss_backward", True),  # FLOAT16 beside BFLOAT16
+    ],
+)
+def test_an_operator_without_modes_computes_in_what_its_inputs_promote_to(
+    name: str, mixed: bool
+) -> None:
+    inputs, seen = [p.name for p in page(name).inputs], set()
+    for case in suite(name).cases:
+        if case.compute and case.page.bucket == "valid":
+            given = [case.call.args[input] for input in inputs]
+            dtypes = {tensor.dtype for tensor in given if isinstance(tensor, TensorDesc)}
+            assert case.compute == (dtypes.pop() if len(dtypes) == 1 else F32)
+            seen.add(len(dtypes))
+    assert (2 in seen) == mixed
+
+
+def test_inputs_promote_where_no_mode_of_a_page_holds() -> None:
+    plain = page("leaky_relu_backward")
+    spec = replace(
+        plain, modes=(Mode((), parse.condition("selfIsResult", plain.scope), "FLOAT16"),)
+    )
+    dtypes = [("FLOAT16", "DOUBLE"), ("FLOAT16", "BFLOAT16"), ("DOUBLE", "FLOAT")]
+    calls = [
+        Call(
+            spec.api,
+            "ascend910b",
+            {
+                "gradOutput": TensorDesc((2,), gradient),
+                "self": TensorDesc((2,), image),
+                "negativeSlope": AclScalar(0.5, "FLOAT"),
+                "selfIsResult": False,
+                "out": TensorDesc((2,), gradient),
+            },
+        )
+        for gradient, image in dtypes
+    ]
+    judged = judge(spec, from_calls(spec.api, spec.kinds, calls))
+    computed = compute_dtypes(spec, judged.view, len(calls))
+    assert computed.dtype.tolist() == ["DOUBLE", "FLOAT", "DOUBLE"]
 
 
 def test_no_line_says_that_a_mode_rounds_what_the_bias_gradient_sums() -> None:

@@ -205,6 +205,7 @@ def test_codes_are_the_places_of_what_they_name(drafted):
             {"dy", "x", "size", "mask", "dx"},
         ),
         ("Tensor为空指针。", {"dy", "x", "dx"}),
+        ("传入指针类型入参是空指针。", {"dy", "x", "size", "mask", "dx"}),
     ],
 )
 def test_a_code_for_all_pointers_or_all_tensors_names_each(tmp_path, code, names):
@@ -302,6 +303,68 @@ def test_shapes_that_a_page_writes_are_letters_and_a_rule_where_they_bind_an_ear
     assert {"Hout == size[0]", "Wout == size[1]"} <= requirements(facts)
     several = "梯度|shape为(N,C)或(N,group)。|FLOAT|ND|2|√"
     assert "shape" not in drafted(rows={"dy": several}).facts.parameters["dy"].keys
+
+
+def test_shapes_of_one_rank_say_the_rank_alone(drafted):
+    facts = drafted(rows={"dy": "梯度|-|FLOAT|ND|[K, L] 或 [L, K]|√"}).facts
+    assert facts.parameters["dy"].keys["rank"].value == [2]
+    assert "shape" not in facts.parameters["dy"].keys and "rank of dy" in facts.left().values()
+
+
+def test_a_list_has_the_rank_of_its_tensors_and_is_a_pointer_like_them(tmp_path):
+    rows = {"x": "数据|-|FLOAT|ND|列表中每个shape支持三维[K, L, M]|√"}
+    told = "如果传入参数为aclTensor或aclTensorList且非dx，是空指针。"
+    text = page_text(rows).replace("const aclTensor    *x", "const aclTensorList *x")
+    path = tmp_path / "page.md"
+    path.write_text(text.replace("传入的dy、x、size或mask是空指针。", told), encoding="utf-8")
+    facts = draft(read_page(path), path.name).facts
+    assert facts.parameters["x"].keys["rank"].value == [3]
+    nulls = {rule for rule, place in facts.places.items() if place.code == 161001}
+    assert nulls == {"dy.null", "x.null", "dx.null"}
+
+
+def test_the_dtypes_of_a_scalar_are_drafted_where_its_cell_lists_them(tmp_path):
+    path = tmp_path / "page.md"
+
+    def keys(cell):
+        text = page_text(
+            {"group": f"组数|-|{cell}|-|-|-"}, ("group的数据类型不在支持的范围之内。",)
+        )
+        path.write_text(text.replace("int64_t  ", "const aclScalar *", 1), encoding="utf-8")
+        facts = draft(read_page(path), path.name).facts
+        return facts.parameters["group"].keys, facts.places
+
+    told, places = keys("FLOAT32、BFLOAT16")
+    assert told["dtype"].value == {"any": ["FLOAT", "BFLOAT16"], "ascend910": ["FLOAT"]}
+    assert places["group.dtype"].code == 161002
+    assert "dtype" not in keys("数据类型可转换为FLOAT的类型")[0]
+
+
+def test_all_inputs_that_have_the_dtypes_of_a_sentence_have_one(drafted):
+    rows = {"dy": "梯度|-|FLOAT32、FLOAT16|ND|2-4|√", "x": "数据|-|FLOAT16、FLOAT32|ND|2-4|√"}
+    told = "- 支持FP16/FP32，所有输入的数据类型需保持一致"
+    facts = drafted(rows=rows, constraints=told).facts
+    assert "x.dtype == dy.dtype" in requirements(facts) and not facts.left()
+    rows["x"] = rows["x"].replace("FLOAT32", "INT64")
+    facts = drafted(rows=rows, constraints=told).facts
+    assert "x.dtype == dy.dtype" not in requirements(facts) and len(facts.left()) == 1
+
+
+def test_axes_are_numbers_that_the_page_names_and_products_of_what_stands_further_down(drafted):
+    rows = {
+        "dy": "梯度|shape为(N,C/group,K*H,size[1])。|FLOAT|ND|4|√",
+        "x": "数据|shape为(N,C,H,W)。|FLOAT|ND|4|√",
+        "size": "大小|size为2(K,L)。|INT64|-|-|-",
+        "dx": "结果|shape为(N,C/group,group)。|FLOAT|ND|3|√",
+    }
+    facts = drafted(rows=rows, codes=("dy的第二个维度和dx的第二个维度值不相同。",)).facts
+    first, last = (facts.parameters[name].keys["shape"].value for name in ("dy", "dx"))
+    assert first == {4: ["N", "Cgroupdx", "KHdy", "size1dy"]}
+    assert last == {3: ["N", "Cgroupdx", "groupdx"]}
+    told = {"C == Cgroupdx * group", "KHdy == K * H", "size1dy == size[1]", "groupdx == group"}
+    assert told <= requirements(facts) and facts.places["dx.shape"].code == 161002
+    unknown = {"dy": "梯度|shape为(N,C/scale)。|FLOAT|ND|2|√"}
+    assert "shape" not in drafted(rows=unknown).facts.parameters["dy"].keys
 
 
 def test_axes_that_a_page_names_get_letters_in_the_order_of_each_format(drafted):
@@ -524,7 +587,9 @@ KEYS = {
     "size": [
         ("size的长度为2，值仅支持1", "range", [1, 1]),
         ("长度为2，数值大于0", "min", 1),
+        ("长度为2，大小应该在[0,7]的范围内", "range", [0, 7]),
     ],
+    "group": [("当前仅支持输入2", "range", [2, 2])],
     "x": [("每个维度的取值小于等于2^20", "dims", [0, 1 << 20])],
     "dx": [
         ("可选输出，若mask[0]为True，则需要输出，否则不输出", "mask", "mask[0]"),
@@ -562,12 +627,74 @@ def test_values_of_a_tensor_have_limits(drafted):
     assert told <= requirements(drafted(rows=rows).facts)
 
 
+def test_a_letter_in_the_column_of_shapes_has_a_limit_and_not_the_values(drafted):
+    rows = {"x": "数据|-|FLOAT|ND|(N, C)<br>C为类别数，必须大于0|√"}
+    facts = drafted(rows=rows).facts
+    assert "C > 0" in requirements(facts) and not facts.left()
+    told = drafted(rows={"x": "数据|-|FLOAT|ND|(N, C)<br>L为类别数，必须大于0|√"}).facts
+    assert not requirements(told) & {"L > 0", "values(x) > 0"} and told.left()
+    rows = {"x": "数据|值必须大于0|FLOAT|ND|2|√"}
+    assert "values(x) > 0" in requirements(drafted(rows=rows).facts)
+
+
+def test_what_the_table_calls_optional_may_be_null(tmp_path):
+    path = tmp_path / "page.md"
+    text = page_text().replace("<td>size</td><td>输入", "<td>size</td><td>可选输入")
+    path.write_text(text.replace("x、size或mask是", "x或mask是"), encoding="utf-8")
+    key = draft(read_page(path), path.name).facts.parameters["size"].keys["null"]
+    assert (key.value, key.at) == (True, [line_of(text, "<td>size")])
+    path.write_text(text, encoding="utf-8")  # a code names it all the same
+    assert line_of(text, "传入的dy") in draft(read_page(path), path.name).facts.left()
+
+
+def test_words_of_a_string_that_stand_on_lines_of_their_own(tmp_path):
+    path = tmp_path / "page.md"
+    told = "none：不应用缩减。<br>sum：求和输出。"
+    text = page_text({"group": f"方式|{told}|-|-|-|-"}, ())
+    path.write_text(text, encoding="utf-8")
+    assert draft(read_page(path), path.name).facts.left()  # a number has no words
+    path.write_text(text.replace("int64_t             group", "char *group"), encoding="utf-8")
+    facts = draft(read_page(path), path.name).facts
+    assert facts.parameters["group"].keys["enum"].value == ["none", "sum"] and not facts.left()
+
+
+BY_PRODUCT = """\
+<table>
+<tr><th>约束类型</th>
+<th>Atlas A2 训练系列产品/Atlas A2 推理系列产品</th><th>Atlas 训练系列产品</th></tr>
+<tr><th>dtype约束</th><td>-</td><td>不支持BFLOAT16。</td></tr>
+<tr><th>x约束</th><td colspan="2">x不支持空Tensor。</td></tr>
+</table>
+"""
+
+
+def test_a_column_of_a_product_says_what_holds_for_it(drafted):
+    facts = drafted(constraints=BY_PRODUCT).facts
+    value = {"any": ["FLOAT", "BFLOAT16"], "ascend910": ["FLOAT"]}
+    assert [facts.parameters[name].keys["dtype"].value for name in ("x", "dx")] == [value] * 2
+    line = line_of(page_text(constraints=BY_PRODUCT), "x约束")
+    assert line in facts.parameters["x"].keys["empty"].at and not facts.left()
+
+
+def test_a_rule_of_a_pattern_holds_for_the_product_and_under_its_own_condition(drafted):
+    told = "表示输出x分别在N、C、H、W或N、H、W、C维度上的空间大小"
+    note = f'<!-- npu="910" id9 -->\n<br>{told}\n<!-- end id9 -->'
+    rows = {"x": "数据|-|FLOAT|NCHW、NHWC|4|√", "size": f"大小|{note}|INT64|-|-|-"}
+    rules = [(r.when, r.require) for r in drafted(rows=rows).facts.rules.values()]
+    assert ("product in ('ascend910',) and dy.format == 'NHWC'", "C == size[3]") in rules
+
+
 PLACES = {
     "输入的数据类型不在支持的范围内。": {"dy.dtype", "x.dtype"},
     "group不满足取值范围。": {"group.min"},
     "size的长度与参数说明中不一致。": {"size.length"},
     "dy、size的shape不满足参数要求。": {"dy.rank", "size.length"},
     "dy的维度小于2。": {"dy.rank"},
+    "size的维度小于1。": {"size_least"},
+    "dy的dim不为2、3、4。": {"dy.rank"},
+    "dy的shape中存在小于0的值。": {"dy.dims"},
+    "dy、x的shape不满足infershape结果。": {"dy.rank", "x.rank", "dy_shape"},
+    "group值不满足要求。": {"group.min"},
     "dy的维度小于2。dy的维度大于4。": {"dy_rank_least", "dy_rank_most"},
 }
 
@@ -576,6 +703,13 @@ PLACES = {
 def test_a_code_for_what_the_table_demands_is_its_place(drafted, code):
     placed = drafted(codes=(code,)).facts.places
     assert {r for r, place in placed.items() if place.code == 161002} == PLACES[code]
+
+
+def test_a_code_for_lengths_of_which_the_page_tells_one_leaves_the_other(drafted):
+    rows = {"size": "大小|-|INT64|-|-|-"}
+    facts = drafted(rows=rows, codes=("size、mask的长度与参数说明中不一致。",)).facts
+    assert facts.places["mask.length"].code == 161002 and "size.length" not in facts.places
+    assert "no length for this code names size" in facts.left().values()
 
 
 @pytest.mark.parametrize(
@@ -681,7 +815,7 @@ ALL = {
         "group.min",
     },
     "如果传入参数为aclTensor或aclTensorList，数据类型不同。": {"x_dtype", "x.dtype"},
-    "输入的shape不在支持的范围内，不满足长度要求。": {"dy.rank", "x.rank", "x_rank"},
+    "输入的shape不在支持的范围内，不满足长度要求。": {"dy.rank", "x.rank", "x_rank", "dy_shape"},
 }
 
 
@@ -760,7 +894,9 @@ def test_a_table_that_writes_an_input_of_the_prototype_makes_it_an_output(tmp_pa
     path.write_text(
         path.read_text("utf-8").replace("<td>dx</td><td>输出", "<td>dx</td><td>输入/输出")
     )
-    assert draft(read_page(path), path.name).facts.disputed == {"dx"}
+    facts = draft(read_page(path), path.name).facts
+    assert facts.disputed == {"dx"}
+    assert "'dx' is read and written" in facts.left()[facts.parameters["dx"].line]
 
 
 def test_a_dtype_for_one_product_stands_under_it(drafted):
@@ -924,5 +1060,74 @@ def test_no_sentence_of_the_pages_is_taken_by_two_patterns_that_differ():
 
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
 def test_what_is_drafted_is_what_a_person_transcribed():
-    right, drafted = drafts.main(PAGES or "", everything=False)
-    assert right >= 0.98 and drafted >= 0.76
+    right, drafted = drafts.main(drafts.pages(PAGES or ""), False, drafts.shipped())
+    assert right >= 0.98 and drafted >= 0.8
+
+
+@pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
+def test_what_is_drafted_is_what_a_reader_transcribed_who_saw_no_draft():
+    """A convolution and a recurrent layer have 40 % of the facts of the twelve pages."""
+    specs = drafts.transcribed()
+    paths = [path for path in drafts.pages(PAGES or "") if path.name in specs]
+    right, drafted = drafts.main(paths, False, specs)
+    assert len(paths) == 12 and right >= 0.98 and drafted >= 0.75
+
+
+def test_the_pages_that_were_transcribed_are_those_that_were_drawn():
+    assert sorted(drafts.transcribed()) == sorted(f"{api}.md" for api in drafts.drawn())
+
+
+READERS = {
+    "dtypes": ("dtype: {any: [FLOAT, BFLOAT16], ascend910: [FLOAT]}", "dtype: [FLOAT, BFLOAT16]"),
+    "place": ("dy_shape, group.min]\n  unstated: [", "group.min]\n  unstated: [dy_shape, "),
+    "line": ("x_dtype: {at: 22", "x_dtype: {at: 23"),
+    "kind": ("kind: int64", "kind: int32"),
+    "null": ('    null: "not mask[0]"\n', ""),
+    "relation": ("x.dtype == dy.dtype", "x.dtype == dx.dtype"),
+    "products": ("x.shape", "x.shape\", when: \"product == 'ascend910'"),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_a_reader_says_otherwise_is_counted_as_wrong(tmp_path, drafted, name):
+    made = drafted()
+    text = spec_text(made, "page.md", (tmp_path / "page.md").read_bytes())
+    assert text.replace(*READERS[name]) != text
+    spec, other = specfile.loads(text), specfile.loads(text.replace(*READERS[name], 1))
+    same, differs = (drafts.compared(made, spec, reader, False) for reader in (spec, other))
+    assert same.wrong == same.missing == 0
+    assert (differs.right, differs.wrong) == (same.right - 1, 1)
+
+
+def test_a_tensor_of_which_the_page_does_not_say_how_it_may_lie_is_not_strided(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(page_text({"x": "数据|-|FLOAT|ND|2|-"}), encoding="utf-8")
+    text = spec_text(draft(read_page(path), path.name), path.name, path.read_bytes())
+    spec = specfile.loads(text)
+    strided = {name: spec.parameters[name].strided for name in ("dy", "x")}
+    assert strided == {"dy": True, "x": False} and "x_layout" not in spec.rule
+
+
+def test_dtypes_that_promote_in_one_place_and_agree_in_another_are_for_a_person(drafted):
+    told = "数据类型需要与x的数据类型满足数据类型推导规则。"
+    rows = {**FREE, "dy": f"梯度|{told}|FLOAT16、FLOAT|ND|2-4|√"}
+    made = drafted(rows=rows, codes=("dy、x的数据类型不一致。",))
+    assert "x_dtype" in made.facts.disputed and "x_dtype" in made.pending
+    assert "need only promote" in " ".join(made.facts.left().values())
+    assert "x_dtype" not in drafted(rows=FREE, codes=("dy、x的数据类型不一致。",)).pending
+
+
+def test_a_rank_under_a_condition_leaves_ranks_and_shapes_open(drafted):
+    rows = {"x": "数据|当group为1时，要求为一个维度为1D的Tensor|FLOAT|ND|(N, C)|√"}
+    assert "x.rank" in drafted(rows=rows).pending
+    assert "x.rank" not in drafted(rows={"x": "数据|-|FLOAT|ND|(N, C)|√"}).pending
+
+
+def test_a_limit_of_a_letter_is_answered_as_the_shape_in_whose_cell_it_stands(drafted):
+    rows = {
+        "dy": "梯度|-|FLOAT|ND|(N, C)|√",
+        "x": "数据|-|FLOAT|ND|(N, C)<br>C为类别数，必须大于0|√",
+    }
+    facts = drafted(rows=rows, codes=("dy、x的shape不在支持范围内。",)).facts
+    (limit,) = [name for name, rule in facts.rules.items() if rule.require == "C > 0"]
+    assert facts.places[limit].code == 161002

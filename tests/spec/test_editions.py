@@ -123,3 +123,11 @@ def test_a_bundle_of_several_editions_names_each(tmp_path: Path):
             "reflection_pad2d_backward.2026-08": "2026-08",
         }
         assert "edition" not in held.header
+
+
+def test_every_markdown_page_has_an_edition():
+    """The vendor's pages in Markdown are those of an edition; the five in plain text have no
+    date.
+    """
+    without = {spec.page.file for spec in catalog().specs if spec.page and not spec.edition}
+    assert len(without) == 5 and all(file.endswith(".txt") for file in without)

@@ -5,6 +5,7 @@ computes, on columns.
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -109,6 +110,7 @@ REFUSED = [
     ("product == 'ascend910bb'", "no such product 'ascend910bb' (did you mean 'ascend910b'?)"),
     ("a in 3", "write the members in parentheses: x in (1, 2)"),
     ("a in ()", "write the members in parentheses"),
+    ("(a) in b", "write the members in parentheses"),
     ("a in b", "write the members in parentheses"),
     ("x.shape == 3", "compares shape with int"),
     ("a ** 2 == b", "'a ** 2': compute with + - * / // %"),
@@ -432,6 +434,19 @@ def test_promotion_of_every_pair() -> None:
     )
 
 
+def test_the_first_dtype_that_there_is() -> None:
+    there = np.array([True, True, False, False])
+    view = Columns(
+        {
+            ("x", "dtype"): Value(np.array([1, 2, 1, 2]), there),
+            ("y", "dtype"): Value(np.array([2, 1, 2, 1]), np.array([True, False, True, False])),
+        }
+    )
+    value = parse.term("first(x.dtype, y.dtype)", Names()).read(view)
+    assert value.data[value.bound].tolist() == [1, 2, 2]
+    assert value.bound.tolist() == [True, True, True, False]
+
+
 # three-valued logic -------------------------------------------------------------------------------
 TRUTH = [True, False, None]
 
@@ -536,6 +551,17 @@ def real_row(value: float, **integers: int) -> Columns:
         ("single", ""): Value(np.array([rounded(value, np.dtype("f4"))], dtype=np.float32)),
     }
     return Columns(columns | {(n, ""): Value(bigint.as_column([i])) for n, i in integers.items()})
+
+
+@pytest.mark.parametrize(
+    "text", ["a in (3)", "(a) in (3)", "x.dtype in ('FLOAT')", "not (a in ( 3 ))"]
+)
+def test_one_member_needs_no_comma(text: str) -> None:
+    with_comma = re.sub(r"in \(( ?[^ )]+ ?)\)", r"in (\1,)", text)
+    view = ints(a=[2, 3, 4])
+    view.columns["x", "dtype"] = Value(np.arange(3))
+    assert with_comma != text and len(set(read(text, view))) > 1
+    assert read(text, view) == read(with_comma, view)
 
 
 def holds(text: str, row: Columns) -> bool:

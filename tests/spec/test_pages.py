@@ -235,7 +235,7 @@ def test_the_older_edition_gives_the_same_model(tmp_path):
     [
         ("%PDF-1.7", "is not an operator page: it names no aclnn function"),
         ("<html><body>404 Not Found</body></html>", "names no aclnn function"),
-        ("# aclnnTentBackward\n", "no prototype of aclnnTentBackwardGetWorkspaceSize"),
+        ("# aclnnTentBackward\n", "it has no prototype of a function aclnn"),
     ],
 )
 def test_what_is_no_page_is_refused(tmp_path, text, message):
@@ -248,6 +248,26 @@ def test_what_is_no_page_is_refused(tmp_path, text, message):
 def test_a_formula_that_looks_like_a_tag_hides_no_table():
     (table,) = tables("if x_{i}<min then\n<table><tr><td>a</td></tr></table>")
     assert table.rows[0][0].text == "a" and table.first == 2
+
+
+def test_a_cell_reaches_over_its_columns():
+    rows = "<tr><td>a</td><td>b</td><td>c</td></tr><tr><td>d</td><td colspan=2>e</td></tr>"
+    (table,) = tables(f"<table>{rows}</table>")
+    assert [cell.text for cell in table.rows[1]] == ["d", "e", "e"]
+
+
+def test_rows_are_sentences_with_the_products_of_their_columns(tmp_path):
+    heads = "<tr><th>约束</th><th>Atlas 训练系列产品</th><th>{}</th></tr>"
+    table = f"<table>{heads}\n<tr><th>峰</th><td>a<br>b</td><td>c</td></tr></table>"
+    path = tmp_path / "page.md"
+    old, new = ("ascend910",), ("ascend950",)
+    for second, expected in (
+        ("Ascend 950PR/Ascend 950DT", [("峰", ()), ("a", old), ("b", old), ("c", new)]),
+        ("说明", [("约束 | Atlas 训练系列产品 | 说明", ()), ("峰 | a b | c", ())]),
+    ):
+        path.write_text(MARKDOWN.replace("- 无。", table.format(second)), encoding="utf-8")
+        said = read_page(path).constraints
+        assert [(sentence.text, sentence.products) for sentence in said] == expected
 
 
 def test_a_table_within_a_cell_is_part_of_it():

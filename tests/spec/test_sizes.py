@@ -33,8 +33,8 @@ def pool():
     return catalog().by_page["aclnnAvgPool2dBackward", "ascend910b"]
 
 
-def test_bytes_are_elements_of_two_widths() -> None:
-    assert table().general == [8, 16, 48]
+def test_bytes_are_elements_of_two_widths_and_one_more() -> None:
+    assert table().general == [8, 9, 16, 17, 48, 49]
 
 
 def test_a_boundary_has_points_on_both_sides() -> None:
@@ -70,3 +70,52 @@ def test_the_shipped_boundaries_fit_every_page_of_their_operators() -> None:
     for spec in catalog().specs:
         for boundary in sizes.boundaries(spec):
             assert {inside for _, inside in boundary.points} == {True, False}
+
+
+RELATIONS = """
+relations:
+  whole: {{equal: {{"{{}}in": "k{{}}"}}, when: "k{{}} > 1", why: one window}}
+  {name}: {{equal: {{{left}: {right}}}, why: another}}
+general: {{one: {{elements: 1, why: the least}}}}
+operators: {{}}
+"""
+
+
+def relations(**changes: str) -> list[str]:
+    text = RELATIONS.format(**{"name": "one", "left": "C", "right": '"1"', **changes})
+    return [each.words for each in Sizes(parse(text, "sizes.yaml")).relations(pool())]
+
+
+def test_a_relation_is_of_the_last_axes_of_a_page_that_has_its_names() -> None:
+    both = ["whole: Win = kW", "whole: Hin = kH, Win = kW"]
+    assert relations() == [*both, "one: C = 1"]
+    assert relations(left="groups") == both
+
+
+def test_a_relation_that_is_no_term_is_refused() -> None:
+    with pytest.raises(FileError, match=r"sizes\.yaml:4: relations\.one: .*C \+"):
+        relations(right='"C +"')
+
+
+def test_a_boundary_may_have_names_of_its_own() -> None:
+    text = TABLE.format(
+        **{**GOOD, "more": ", names: [N, C, divisorOverride]", "outside": "[7, 7, 9]"}
+    )
+    text = text.replace("[[1, 48]]", "[[1, 48, 2]]")
+    (boundary,) = Sizes(parse(text, "sizes.yaml")).boundaries(pool())
+    assert dict(boundary.points[1][0]) == {"N": 7, "C": 7, "divisorOverride": 9}
+
+
+def test_a_check_names_all_that_fits_no_page() -> None:
+    text = TABLE.format(**{**GOOD, "holds": "M * C <= 48"}).replace("bytes: 32, ", "")
+    text += "  avg_pool_backward: {names: [N], products: [ascend910b], boundaries: {}}\n"
+    with pytest.raises(FileError) as raised:
+        Sizes(parse(text, "sizes.yaml")).check(catalog().specs)
+    told = str(raised.value)
+    for part in (
+        "general.block: expects elements or bytes, one of them",
+        "operators.avg_pool_backward: no such operator",
+        "no such name 'M'",
+    ):
+        assert part in told
+    shipped_sizes().check(catalog().specs)

@@ -7,55 +7,87 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import cast
 
+from opgen.calls.kinds import KINDS
 from opgen.spec.drafting.facts import Facts, Key, Letters, axes_of, bound, per_product
-from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.placed_claim import PlacedClaim
+from opgen.spec.drafting.values import last_slots
 
 SPATIAL = {3: "L", 4: "HW", 5: "DHW"}
 """Most axes of a tensor -> what pages call those behind N and C."""
 
+FACTOR = r"\d+|[A-Za-z_]\w*(?:\[\d\])?"
+"""A factor of an axis that is a product."""
 
-def letters(facts: Facts, said: Said) -> bool:
-    """Shapes that the page writes out, one of each rank."""
-    shapes = [shape.strip("()[]").rstrip(",").split(",") for shape in said.claim.of("shapes")]
-    named = {
-        axis for shape in shapes for text in shape for axis in re.findall(r"[A-Za-z_]\w*", text)
-    }
-    known = named & facts.parameters.keys() or "" in (text for shape in shapes for text in shape)
-    if known or len({*map(len, shapes)}) < len(shapes) or not facts.tensors(said.subjects):
+
+def letters(facts: Facts, said: PlacedClaim) -> bool:
+    """Shapes that the page writes out, one of each rank; an axis may be a number that it names, or
+    a product or quotient of such. Several of one rank say the rank alone.
+    """
+    shapes = [shape[1:-1].rstrip(",").split(",") for shape in said.claim.of("shapes")]
+    blank = "" in (text for shape in shapes for text in shape)
+    ranks = sorted({*map(len, shapes)})
+    known = all(
+        facts.parameters[name].family in ("tensor", "list") and _ranks(facts, name) in ([], ranks)
+        for name in said.subjects
+    )
+    if blank or not known:
+        return False
+    for name in said.subjects:
+        facts.set(name, "rank", ranks, said.line)
+    if len(ranks) < len(shapes) or not facts.tensors(said.subjects):
         return False
     made: dict[str, str] = {}
     (own,) = said.subjects if len(said.subjects) == 1 else ("",)
 
     def place(text: str) -> int | str:
-        if text.isdigit() or text.isidentifier() or not own:
+        plain = text.isidentifier() and text not in facts.parameters
+        if text.isdigit() or plain or not own:
             return int(text) if text.isdigit() else text
-        factors = re.findall(r"\d+|[A-Za-z_]\w*", text)
-        return made.setdefault(" * ".join(factors), f"{factors[-1]}{own}")
+        return made.setdefault(text, facts.made.get(text, re.sub(r"^\d+|\W", "", text) + own))
 
     value = {len(shape): [*map(place, shape)] for shape in shapes}
     most = value[max(value)]
     for rank, shape in value.items():  # one letter for an axis that a page calls otherwise there
         value[rank] = [axis if axis in most else most[i - rank] for i, axis in enumerate(shape)]
     bound_axes = {*letters_of(facts), *chain(*value.values())}
-    factors = {axis for product in made for axis in re.findall(r"[A-Za-z_]\w*", product)}
+    factors = {axis for text in made for axis in re.findall(FACTOR, text) if not axis.isdigit()}
     fit = all(str(axis).isdigit() or str(axis).isidentifier() for axis in bound_axes)
-    if not said.subjects or not factors <= bound_axes or not fit:
+    if not said.subjects or not factors <= bound_axes | numbers_of(facts) or not fit:
         return False
-    ranks = sorted(value)
-    if not all(_ranks(facts, name) in ([], ranks) for name in said.subjects):
-        return False
-    for product, letter in made.items():
-        facts.relate(f"{letter} == {product}", said.line, (own,), "axes")
-    return all(
-        facts.set(name, "shape", value, said.line) and facts.set(name, "rank", ranks, said.line)
-        for name in said.subjects
-    )
+    facts.made |= made
+    for text, letter in made.items():
+        whole, _, part = text.partition("/")
+        product = " * ".join(re.findall(FACTOR, part or text))
+        require = f"{whole} == {letter} * {product}" if part else f"{letter} == {product}"
+        facts.relate(require, said.line, (own,), "axes")
+    return all(facts.set(name, "shape", value, said.line) for name in said.subjects)
+
+
+def extents(facts: Facts, said: PlacedClaim) -> bool:
+    """The axes of tensors that the items of an array are, by their letters."""
+    (name, *more), (shape, *others) = said.subjects, said.claim.of("shapes")
+    named = shape[1:-1].split(",")
+    sure = not more and not others and facts.parameters[name].kind == "int_array"
+    for item, letter in enumerate(named if sure and {*named} <= letters_of(facts) else ()):
+        facts.relate(f"{letter} == {name}[{item}]", said.line, (name,), "axes")
+    return sure and {*named} <= letters_of(facts)
 
 
 def letters_of(facts: Facts) -> set[int | str]:
     """The letters and extents that tensors have so far."""
     shaped = (p.keys["shape"] for p in facts.parameters.values() if "shape" in p.keys)
     return {*chain(*map(axes_of, shaped))}
+
+
+def numbers_of(facts: Facts) -> set[int | str]:
+    """What pages call whole numbers: scalars, and items of arrays by name or by place."""
+    whole = [p for p in facts.parameters.values() if KINDS[p.kind].element.term == "int"]
+    told: set[int | str] = {p.name for p in whole if p.family == "scalar"}
+    for array in (p for p in whole if p.family == "array" and "length" in p.keys):
+        lengths = [n for n in cast(list[object], array.keys["length"].value) if isinstance(n, int)]
+        told |= {*last_slots(facts, array.name)}
+        told |= {f"{array.name}[{i}]" for i in range(max(lengths, default=0))}
+    return told
 
 
 def _ranks(facts: Facts, name: str) -> list[int]:
@@ -65,7 +97,9 @@ def _ranks(facts: Facts, name: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Lettered:
-    """A parameter in the rules that patterns write: its name, and as attributes its axes."""
+    """A parameter in the rules that patterns write: its name, and as attributes its axes by letter
+    or number, ``line`` the shape of a tensor of one axis, and ``value`` what is at most another.
+    """
 
     facts: Facts
     name: str
@@ -74,6 +108,12 @@ class Lettered:
         return self.name
 
     def __getattr__(self, letter: str) -> str:
+        parameter, ranks = self.facts.parameters[self.name], _ranks(self.facts, self.name)
+        if letter == "value":
+            wrap = {"tensor": "values({})", "array": "highest({})"}.get(parameter.family, "{}")
+            return wrap.format(self.name)
+        if letter == "line":
+            return f"{self.name}.shape" if ranks == [1] else "?"
         return axis(self.facts, self.name, letter) or "?"
 
 
@@ -82,6 +122,12 @@ def axis(facts: Facts, name: str, letter: str) -> str:
     use: N and C in common, others for each tensor. Empty where it has none, or several.
     """
     keys, ranks = facts.parameters[name].keys, _ranks(facts, name)
+    if letter.lstrip("-").isdigit():
+        written = axes_of(keys["shape"]) if "shape" in keys else []
+        place = int(letter) if letter[0] == "-" else int(letter) - 1 - (ranks or [0])[0]
+        if not (ranks and -ranks[0] <= place < 0) or (letter[0] != "-" and len(ranks) > 1):
+            return ""
+        return str(written[place]) if written else f"{name}.shape[{place}]"
     if facts.parameters[name].family == "array":
         pairs = (r.require.partition(" == ") for r in facts.rules.values() if r.about[0] == name)
         items = {item for own, _, item in pairs if own.startswith(letter) and item[-1:] == "]"}
@@ -102,7 +148,7 @@ def axis(facts: Facts, name: str, letter: str) -> str:
     return fit.pop() if len(fit) == 1 else ""
 
 
-def same_axes(facts: Facts, said: Said) -> list[str]:
+def same_axes(facts: Facts, said: PlacedClaim) -> list[str]:
     """The rules that tensors agree in the axes of these letters, or in N and C; none where their
     shapes have others, or nothing in common.
     """
@@ -121,7 +167,7 @@ def same_axes(facts: Facts, said: Said) -> list[str]:
     return [f"{name}.shape" for name in later]
 
 
-def axes_unlike(facts: Facts, said: Said) -> list[str]:
+def axes_unlike(facts: Facts, said: PlacedClaim) -> list[str]:
     """The rules about such axes that statements gave."""
     return same_axes(
         facts, said.about([p.name for p in facts.of_family("tensor") if "shape" in p.keys])

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from opgen.spec.drafting.facts import Facts, rule_ids
-from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.placed_claim import PlacedClaim
 from opgen.spec.drafting.values import limit
 
 LIMITS = ("min", "max", "range", "enum", "least", "most", "relation")
 """Keys and attributes of rules that limit a value."""
 
 
-def unsupported_value(facts: Facts, said: Said) -> list[str] | None:
+def unsupported_value(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """The limits, or the words, to which a clause holds a value; where it names others, none."""
     limits = [*said.claim.numbers("number"), *said.claim.numbers("number2")]
     rules = []
     for name in said.subjects:
         keys = facts.parameters[name].keys
-        if "range" in keys and limits in ([], keys["range"].value):
+        if "range" in keys and (
+            limits in ([], keys["range"].value) or limits * 2 == keys["range"].value
+        ):
             rules.append(f"{name}.range")
         elif (
             "enum" in keys
@@ -34,7 +36,7 @@ def unsupported_value(facts: Facts, said: Said) -> list[str] | None:
     return rules
 
 
-def _same_words(said: Said, enum: object) -> bool:
+def _same_words(said: PlacedClaim, enum: object) -> bool:
     """Whether a clause that lists the numbers of an enum lists all."""
     told = said.claim.numbers()
     return not told or (isinstance(enum, dict) and {*told} == {*enum})
@@ -44,7 +46,7 @@ def _ends(enum: object) -> list[int]:
     return [min(enum), max(enum)] if isinstance(enum, dict) else []
 
 
-def not_below_extent(facts: Facts, said: Said) -> list[str] | None:
+def not_below_extent(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """Items of an array that a statement holds below extents of a tensor."""
     about = (*said.subjects, *said.claim.of("names"))
     return [n for n, r in facts.rules.items() if r.about == about and " < " in r.require] or None
@@ -65,13 +67,17 @@ def _least(facts: Facts, name: str, told: tuple[str, str, int, int], line: int) 
     return limit(facts, name, told, line)
 
 
-def lengths(facts: Facts, said: Said) -> list[str] | None:
-    """The lengths of arrays; None where one has none."""
-    rules = [f"{name}.length" for name in said.subjects]
-    return rules if all("length" in facts.parameters[n].keys for n in said.subjects) else None
+def lengths(facts: Facts, said: PlacedClaim) -> list[str] | None:
+    """The lengths of arrays; those of which the page says none are left to a person."""
+    known = [name for name in said.subjects if "length" in facts.parameters[name].keys]
+    if len(known) < len(said.subjects):
+        if not known or any(facts.parameters[n].family != "array" for n in said.subjects):
+            return None
+        facts.todo(said.line, "no length for this code", {*said.subjects} - {*known})
+    return [f"{name}.length" for name in known]
 
 
-def limited(facts: Facts, said: Said) -> list[str] | None:
+def limited(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """All that limits the values of these parameters; None where it is nothing."""
     rules = [
         rule
@@ -82,10 +88,10 @@ def limited(facts: Facts, said: Said) -> list[str] | None:
     return rules if limited == {*said.subjects} else None
 
 
-def limits(key: str, sign: str, beyond: int) -> Callable[[Facts, Said], list[str] | None]:
+def limits(key: str, sign: str, beyond: int) -> Callable[[Facts, PlacedClaim], list[str] | None]:
     """A limit of scalars or of all items of arrays."""
 
-    def of_all(facts: Facts, said: Said) -> list[str] | None:
+    def of_all(facts: Facts, said: PlacedClaim) -> list[str] | None:
         told = (key, sign, said.claim.numbers("number")[0], beyond)
         of = _least if key == "min" else limit
         rules = [of(facts, name, told, said.line) for name in said.subjects]

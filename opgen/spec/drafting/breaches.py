@@ -5,12 +5,12 @@ it is not sure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import product
+from itertools import chain, product
 from typing import cast
 
 from opgen.spec.drafting import axes, breached_limits, ranks
 from opgen.spec.drafting.facts import ATTRIBUTES, Clause, Facts, reached, rule_ids, written_out
-from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.placed_claim import PlacedClaim
 from opgen.spec.drafting.statements import (
     broadcast_result,
     broadcastable,
@@ -21,36 +21,42 @@ from opgen.spec.drafting.statements import (
 )
 from opgen.spec.drafting.values import halves, items_above, length
 
-Family = Callable[[Facts, Said], list[str] | None]
+Family = Callable[[Facts, PlacedClaim], list[str] | None]
 """From what a clause says to the rules that stand under it; None where that is not sure."""
 
 
-def breach(facts: Facts, said: Said, place: Clause) -> bool:
+EXTENTS = ("shape", "axes", "numel")
+"""What a clause about a shape may be about."""
+
+
+def breach(facts: Facts, said: PlacedClaim, place: Clause) -> bool:
     """Whether a clause has become the place of rules."""
     sure = not said.products and _asked_for(facts, said)
-    rules = FAMILIES[said.claim.says](facts, said) if sure else None
-    for rule in rules or ():
+    families = said.claim.says.split(" and ") if sure else ()
+    rules = [FAMILIES[family](facts, said) for family in families]
+    for rule in chain(*(some or () for some in rules)):
         facts.places.setdefault(rule, place)
-    return rules is not None
+    return sure and None not in rules
 
 
-def _asked_for(facts: Facts, said: Said) -> bool:
+def _asked_for(facts: Facts, said: PlacedClaim) -> bool:
     """Whether a condition in a clause is nothing but that a mask asks for the output."""
     masks = {facts.parameters[name].kind for name in said.claim.of("mask")}
     kinds = {facts.parameters[name].kind for name in said.subjects}
     return masks <= {"bool_array"} and (not masks or kinds == {"output"})
 
 
-def _null(facts: Facts, said: Said) -> list[str] | None:
+def _null(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """What is no pointer is never null."""
     pointers = [p for p in map(facts.parameters.get, said.subjects) if p and p.is_pointer]
     told = any("null" in pointer.keys for pointer in pointers)
     return [f"{pointer.name}.null" for pointer in pointers] if pointers and not told else None
 
 
-def _null_of(facts: Facts, said: Said) -> list[str] | None:
+def _null_of(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """All pointers that are not optional, or the tensors or inputs among them."""
-    kinds = {"null_tensors": ("tensor", "output"), "null_inputs": ("tensor",)}.get(said.claim.says)
+    inputs, outputs = ("tensor", "tensor_list"), ("output", "output_list")
+    kinds = {"null_tensors": inputs + outputs, "null_inputs": inputs}.get(said.claim.says)
     pointers = [p for p in facts.parameters.values() if p.is_pointer and "null" not in p.keys]
     if said.claim.says == "null_inputs":
         pointers = [p for p in pointers if not p.name.endswith("Optional")]
@@ -58,7 +64,7 @@ def _null_of(facts: Facts, said: Said) -> list[str] | None:
     return [f"{name}.null" for name in told if name not in said.claim.of("names")]
 
 
-def _null_sought(facts: Facts, said: Said) -> list[str] | None:
+def _null_sought(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """The same, and outputs that are asked for: a person says when."""
     facts.todo(said.line, "null unless it is computed", said.claim.of("sought"))
     return _null(facts, said)
@@ -69,20 +75,32 @@ def _all_of(*attributes: str) -> Family:
     return lambda facts, said: [r for r, (_, a) in rule_ids(facts).items() if a in attributes]
 
 
-def _of_inputs(facts: Facts, said: Said) -> list[str] | None:
-    """What relates shapes of inputs, and limits other inputs."""
+def _of_input_shapes(facts: Facts, said: PlacedClaim) -> list[str] | None:
+    """What relates shapes of inputs."""
     tensors = {parameter.name for parameter in facts.of_family("tensor")}
     written = {name for name in tensors if facts.parameters[name].kind == "output"}
     shapes = ("rank", "shape", "axes", "numel", "broadcast", "relation")
     return [
         rule
         for rule, (about, attribute) in rule_ids(facts).items()
-        if (len({*about} & tensors) > 1 and not {*about} & written and attribute in shapes)
-        or (about and about[0] not in tensors and attribute in breached_limits.LIMITS)
+        if len({*about} & tensors) > (attribute != "axes")
+        and not {*about} & written
+        and attribute in shapes
     ]
 
 
-def _unlike(facts: Facts, said: Said) -> list[str] | None:
+def _of_inputs(facts: Facts, said: PlacedClaim) -> list[str] | None:
+    """The same, and what limits other inputs."""
+    tensors = {parameter.name for parameter in facts.of_family("tensor")}
+    limits = [
+        rule
+        for rule, (about, attribute) in rule_ids(facts).items()
+        if about and about[0] not in tensors and attribute in breached_limits.LIMITS
+    ]
+    return [*(_of_input_shapes(facts, said) or ()), *limits]
+
+
+def _unlike(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """Rules that join all of these tensors: those that the page states, and where these leave gaps,
     new ones.
     """
@@ -105,7 +123,7 @@ def _unlike(facts: Facts, said: Said) -> list[str] | None:
     return rules
 
 
-def _unsupported(facts: Facts, said: Said) -> list[str] | None:
+def _unsupported(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """What the table lists; its column of shapes has ranks, and whose rank a tensor has."""
     what = [{"shape": "rank"}.get(one, one) for one in said.claim.of("what")]
     names = said.subjects
@@ -116,22 +134,27 @@ def _unsupported(facts: Facts, said: Said) -> list[str] | None:
         told = [(n, r) for n, r in facts.rules.items() if r.about[0] in names]
         rules += [n for n, r in told if r.attribute == "rank"]
         rules += [n for n, r in told if r.attribute == "shape" and facts.shape_lines & {*r.at}]
-        rules += [f"{name}.shape" for name in names if written_out(facts, name)]
+        written = [name for name in names if written_out(facts, name)]
+        rules += [f"{name}.shape" for name in written]
+        rules += [n for n, r in told if r.attribute == "axes" and r.about[0] in written]
     return rules
 
 
-def _unpromoted(facts: Facts, said: Said) -> list[str] | None:
+def _unpromoted(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """No rule where all dtypes promote, unless the page says that they agree."""
     names = (*said.subjects, *said.claim.of("names"))
     agree = facts.sharing("dtype", names)
     return [] if facts.tensors(names) and promotes(facts, names) and not agree else None
 
 
-def _unsupported_all(facts: Facts, said: Said) -> list[str] | None:
-    return _keys(facts, said, (p.name for p in facts.of_family("tensor")), said.claim.of("what"))
+def _unsupported_all(facts: Facts, said: PlacedClaim) -> list[str] | None:
+    tensors = (*facts.of_family("tensor"), *facts.of_family("list"))
+    return _keys(facts, said, (p.name for p in tensors), said.claim.of("what"))
 
 
-def _keys(facts: Facts, said: Said, names: Iterable[str], what: Iterable[str]) -> list[str] | None:
+def _keys(
+    facts: Facts, said: PlacedClaim, names: Iterable[str], what: Iterable[str]
+) -> list[str] | None:
     """The keys of tensors that list what is supported; of an array its lengths. A tensor of which
     the page lists nothing is left to a person.
     """
@@ -150,7 +173,7 @@ def _keys(facts: Facts, said: Said, names: Iterable[str], what: Iterable[str]) -
     return rules if rules or not without else None
 
 
-def _unfit(facts: Facts, said: Said) -> list[str] | None:
+def _unfit(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """What the table lists, and says that these tensors share."""
     what = said.claim.of("what")
     arrays = [name for name in said.subjects if facts.parameters[name].family == "array"]
@@ -171,7 +194,8 @@ def _unfit(facts: Facts, said: Said) -> list[str] | None:
     rules += [rule for shared in told for rule in shared]
     for name, (about, attribute) in rule_ids(facts).items() if "shape" in what else ():
         letters = attribute == "rank" and "shape" in facts.parameters[about[0]].keys
-        if {*about} <= {*said.subjects} and (attribute in ("shape", "axes") or letters):
+        named = {*about} <= {*said.subjects} or attribute in ("axes", "numel")
+        if named and about[:1] and about[0] in said.subjects and (attribute in EXTENTS or letters):
             rules.append(name)
     return rules or None
 
@@ -181,7 +205,7 @@ def _empty_axes(first: bool) -> Family:
     them, or of all but the batch axis, which only the greatest rank has.
     """
 
-    def extents(facts: Facts, said: Said) -> list[str] | None:
+    def extents(facts: Facts, said: PlacedClaim) -> list[str] | None:
         (name, *more), counts = said.subjects, said.claim.numbers("number")
         ranks = facts.parameters[name].keys.get("rank")
         if more or ranks is None or set(said.claim.of("names")) - {name}:
@@ -213,6 +237,7 @@ FAMILIES: Mapping[str, Family] = {
     "null_sought": _null_sought,
     "of_shapes": _all_of("rank", "rank_least", "rank_most", "shape", "axes"),
     "of_inputs": _of_inputs,
+    "of_input_shapes": _of_input_shapes,
     "of_dtypes": _all_of("dtype", "types"),
     "unlike_all": lambda facts, said: [*facts.sharing(said.claim.of("what")[0], facts.parameters)],
     "unlike": _unlike,

@@ -13,10 +13,16 @@ from opgen.spec.drafting import cells
 from opgen.spec.drafting.breaches import breach
 from opgen.spec.drafting.dtype_pairs import combinations, combine, rows
 from opgen.spec.drafting.facts import Clause, DraftedParameter, Facts, Key
-from opgen.spec.drafting.joined import contradictions, copied_places, copy, letters_in_doubt
+from opgen.spec.drafting.joined import (
+    contradictions,
+    copied_places,
+    copy,
+    dtypes_in_doubt,
+    letters_in_doubt,
+)
 from opgen.spec.drafting.patterns import Claim, Reader, grammar, normal
 from opgen.spec.drafting.pending import ATTRIBUTES_IN_WORDS, TELLING, Left, pending
-from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.placed_claim import PlacedClaim
 from opgen.spec.drafting.spelling import spelled
 from opgen.spec.drafting.statements import state
 from opgen.spec.pages.page import Column, Declared, PageParameter, PageText, Sentence
@@ -32,6 +38,8 @@ LISTS: Mapping[Column, Callable[[str], Sequence[object] | None]] = {
     "rank": cells.ranks,
 }
 """Columns of lists -> how a cell is read; the key of a parameter is called as its column."""
+LATER = ("same_axes", "padded", "rules")
+"""Families that call axes by letters, which the page may write further down."""
 ABOUT = {"dtype": "数据类型", "format": "数据格式", "rank": "维数"}
 """Column -> what a sentence in it is about, where it does not say so."""
 
@@ -66,6 +74,7 @@ def draft(page: PageText, file: str) -> Draft:
     drafter.codes()
     copied_places(facts)
     letters_in_doubt(facts)
+    dtypes_in_doubt(facts)
     return Draft(page.api, products, facts, frozenset(pending(facts, drafter.open)))
 
 
@@ -107,6 +116,7 @@ class _Drafter:
         self.page, self.facts, self.products = page, facts, products
         self.reader = Reader(facts.parameters)
         self.open: list[Left] = []
+        self.later: list[tuple[PlacedClaim, str, str, str]] = []
 
     # cells ----------------------------------------------------------------------------------------
     def cells(self) -> None:
@@ -116,7 +126,7 @@ class _Drafter:
             name, parameter = described.name, self.facts.parameters.get(described.name)
             if parameter is None:
                 continue
-            self._role(parameter, described.text("role"), described.line)
+            self._role(parameter, described)
             mark = cells.STRIDED.get(described.text("strided"))
             if parameter.is_tensor and mark is not None:
                 parameter.keys["strided"] = Key(mark, [])
@@ -133,11 +143,14 @@ class _Drafter:
             self._sentence(sentence, f"{column} of {name}", name, ABOUT[column])
         copy(self.facts)
 
-    def _role(self, parameter: DraftedParameter, role: str, line: int) -> None:
+    def _role(self, parameter: DraftedParameter, described: PageParameter) -> None:
         """What the table calls an output alone is one, whatever the prototype says; any other
-        difference is left to a person.
+        difference is left to a person. What it calls optional may be null.
         """
+        role, line = described.text("role"), described.line
         told = "输入" in role, "输出" in role
+        if "可选" in role and parameter.is_pointer:
+            self.facts.set(parameter.name, "null", True, described.cells["role"][0].line)
         if parameter.is_tensor and told == (False, True) and parameter.kind == "tensor":
             parameter.kind = "output"
             self.facts.todo(line, f"the prototype calls '{parameter.name}' an input")
@@ -145,7 +158,10 @@ class _Drafter:
         if parameter.is_tensor and told not in ((not written, written), (False, False)):
             self.facts.disputed.add(parameter.name)
             self.facts.todo(
-                line, f"the table and the prototype differ on whether '{parameter.name}' is written"
+                line,
+                f"'{parameter.name}' is read and written, and opgen has no such parameter"
+                if all(told)
+                else f"the table and the prototype differ on whether '{parameter.name}' is written",
             )
 
     def _listed(
@@ -153,10 +169,12 @@ class _Drafter:
     ) -> bool:
         """Whether a cell is blank or a list, which is the value of a key then."""
         text, sentences = described.text(column), described.cells.get(column, ())
-        if text in cells.BLANK or (not parameter.is_tensor and (column == "dtype" or text == "1")):
-            return True
         tensors = parameter.family in ("tensor", "list")
-        values = LISTS[column](text) if tensors else None
+        listed = tensors or (column, parameter.kind) == ("dtype", "scalar")
+        values = LISTS[column](text) if listed else None
+        untyped = not tensors and column == "dtype" and values is None
+        if text in cells.BLANK or untyped or (not parameter.is_tensor and text == "1"):
+            return True
         if values is None or any(sentence.products for sentence in sentences):
             return False
         return self.facts.set(parameter.name, column, values, sentences[0].line)
@@ -182,6 +200,20 @@ class _Drafter:
             for sentence in sentences:
                 if sentence.line not in combined:
                     self._sentence(sentence, where, "")
+        self._again()
+
+    def _again(self) -> None:
+        """What waits for facts that stand elsewhere on the page, as long as some of it becomes one;
+        the rest is left to a person.
+        """
+        waiting = [claim for claim in self.later if not state(self.facts, claim[0])]
+        if len(waiting) < len(self.later):
+            self.later = waiting
+            self._again()
+            return
+        for said, where, words, own in waiting:
+            if own or MAY_CONSTRAIN.search(words):
+                self._leave(said.line, where, words, own)
 
     def _sentence(self, sentence: Sentence, where: str, own: str, about: str = "") -> None:
         for text in sorted(parts(sentence.text), key=lambda part: "轴" in part):
@@ -191,17 +223,21 @@ class _Drafter:
             claims, left = self._parts(words, own, about) if products else ((), [words])
             held = () if products in (self.products, None) else products or ()
             for claim in claims:
-                if not state(self.facts, Said(claim, sentence.line, held, own)):
-                    left.append(words)
+                said = PlacedClaim(claim, sentence.line, held, own)
+                if claim.says in LATER or not state(self.facts, said):
+                    self.later.append((said, where, words, own))
             if claims or where.startswith(("description", "function")):
                 left = [part for part in left if MAY_CONSTRAIN.search(part)]
             for part in left:
-                self._undecided(sentence.line, where, part, own)
-                announces = part.endswith(":") and not self.reader.named(part)
-                if not where.startswith(("description", "function")) and not announces:
-                    self.open.append(
-                        (part, ((own,) if own else self.reader.named(part)), ATTRIBUTES_IN_WORDS)
-                    )
+                self._leave(sentence.line, where, part, own)
+
+    def _leave(self, line: int, where: str, part: str, own: str) -> None:
+        """Leave a part of a sentence to a person."""
+        self._undecided(line, where, part, own)
+        announces = part.endswith(":") and not self.reader.named(part)
+        if not where.startswith(("description", "function")) and not announces:
+            about = (own,) if own else self.reader.named(part)
+            self.open.append((part, about, ATTRIBUTES_IN_WORDS))
 
     def _parts(self, text: str, own: str, about: str) -> tuple[tuple[Claim, ...], list[str]]:
         """What a sentence says, and what is left of it; ``about``: what the sentences of its column
@@ -239,7 +275,7 @@ class _Drafter:
             for text in parts(told.sentence.text):
                 products, words = self._products(text, told.sentence.products)
                 read = self.reader.read(words, "breaches") if products == self.products else None
-                said = [Said(claim, told.sentence.line) for claim in read or ()]
+                said = [PlacedClaim(claim, told.sentence.line) for claim in read or ()]
                 if read is None or not all(breach(self.facts, one, place) for one in said):
                     self._undecided(told.sentence.line, str(told.code), words)
                     self.open.append((words, self.reader.named(words), TELLING))

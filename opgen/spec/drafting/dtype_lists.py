@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from opgen.spec.drafting.facts import Facts, Key, per_product, reached
-from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.facts import DraftedParameter, Facts, Key, per_product, reached
+from opgen.spec.drafting.placed_claim import PlacedClaim
 from opgen.spec.pages.reading import product_of
 
 
-def dtypes(facts: Facts, said: Said) -> bool:
+def dtypes(facts: Facts, said: PlacedClaim) -> bool:
     """A list in place of that of the cell, for all tensors that share dtypes with it where the
     sentence names none.
     """
     listed = list(said.claim.of("dtypes"))
     subjects = [facts.parameters[name] for name in said.subjects]
-    if subjects and not any(subject.is_tensor for subject in subjects):
-        return True  # what scalars and items of arrays are is in the prototype
+    if subjects and not any(one.is_tensor or "dtype" in one.keys for one in subjects):
+        return True  # what numbers and items of arrays are is in the prototype
     if subjects and not any(_general(facts, subject.name) for subject in subjects):
         return _first_dtypes(facts, said, listed)
 
     def instead(known: list[str]) -> list[str] | None:
         return listed if set(listed) <= set(known) or set(known) <= set(listed) else None
 
-    return _restrict(facts, said, instead)
+    return _restrict(facts, said, instead, facts.of_family("tensor"))
 
 
-def _first_dtypes(facts: Facts, said: Said, listed: list[str]) -> bool:
+def _first_dtypes(facts: Facts, said: PlacedClaim, listed: list[str]) -> bool:
     """The dtypes of tensors that had none, or had those of other products alone."""
     for name in said.subjects:
         known = facts.parameters[name].keys.get("dtype", Key({}, []))
@@ -37,7 +37,7 @@ def _first_dtypes(facts: Facts, said: Said, listed: list[str]) -> bool:
     return facts.tensors(said.subjects)
 
 
-def dtypes_of(facts: Facts, said: Said) -> bool:
+def dtypes_of(facts: Facts, said: PlacedClaim) -> bool:
     """Dtypes of which the last is for one product alone."""
     listed, more = list(said.claim.of("dtypes")), list(said.claim.of("more"))
     value = {"any": listed, product_of(said.claim.of("product")[0]): [*listed, *more]}
@@ -46,13 +46,18 @@ def dtypes_of(facts: Facts, said: Said) -> bool:
     )
 
 
-def no_dtypes(facts: Facts, said: Said) -> bool:
+def no_dtypes(facts: Facts, said: PlacedClaim) -> bool:
     """The dtypes of the table without some."""
     excluded = said.claim.of("dtypes")
-    return _restrict(facts, said, lambda known: [d for d in known if d not in excluded] or None)
+    return _restrict(
+        facts,
+        said,
+        lambda known: [d for d in known if d not in excluded] or None,
+        facts.parameters.values(),
+    )
 
 
-def no_formats(facts: Facts, said: Said) -> bool:
+def no_formats(facts: Facts, said: PlacedClaim) -> bool:
     """The formats of the table without some."""
     excluded = said.claim.of("formats")
     known = {name: facts.parameters[name].keys.get("format") for name in said.subjects}
@@ -67,9 +72,15 @@ def no_formats(facts: Facts, said: Said) -> bool:
     return True
 
 
-def _restrict(facts: Facts, said: Said, change: Callable[[list[str]], list[str] | None]) -> bool:
+def _restrict(
+    facts: Facts,
+    said: PlacedClaim,
+    change: Callable[[list[str]], list[str] | None],
+    every: Iterable[DraftedParameter],
+) -> bool:
+    """``every``: those of which a sentence speaks that names none, where they may be floating."""
     names = _joined(facts, said) or tuple(
-        p.name for p in facts.of_family("tensor") if _floating(_general(facts, p.name))
+        p.name for p in every if _floating(_general(facts, p.name))
     )
     general = {name: _general(facts, name) for name in names}
     changed = {name: change(known) if known else None for name, known in general.items()}
@@ -85,7 +96,7 @@ def _restrict(facts: Facts, said: Said, change: Callable[[list[str]], list[str] 
     return True
 
 
-def _joined(facts: Facts, said: Said) -> tuple[str, ...]:
+def _joined(facts: Facts, said: PlacedClaim) -> tuple[str, ...]:
     """Those of which a sentence speaks; what holds for some products holds there for all tensors of
     the same dtype.
     """

@@ -9,7 +9,7 @@ from itertools import groupby
 from opgen.spec.drafting import cells
 from opgen.spec.drafting.facts import Combined, Facts, products_term
 from opgen.spec.drafting.patterns import normal
-from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.placed_claim import PlacedClaim
 from opgen.spec.pages.page import Sentence
 
 
@@ -22,7 +22,7 @@ def combine(
         facts.combined.setdefault((one, other), []).append(Combined(products, first, second, line))
 
 
-def paired(facts: Facts, said: Said) -> bool:
+def paired(facts: Facts, said: PlacedClaim) -> bool:
     """The dtypes that tensors may have where another has one of its own."""
     names = said.claim.of("names")
     if len(names) > 1 or not facts.tensors((*said.subjects, *names)):

@@ -89,7 +89,8 @@ class Facts:
     what there is to decide, in our words -> the parameters in it; ``disputed``: rules, and
     parameters for their kind, that the page contradicts elsewhere;
     ``shape_lines``: those of sentences in the column of shapes; ``combined``: two tensors -> the
-    dtypes that they may have together.
+    dtypes that they may have together; ``made``: an axis that the page writes as a product -> its
+    letter; ``promoted``: pairs of tensors whose dtypes need only promote.
     """
 
     parameters: dict[str, DraftedParameter]
@@ -99,6 +100,8 @@ class Facts:
     disputed: set[str] = field(default_factory=set)
     shape_lines: set[int] = field(default_factory=set)
     combined: dict[tuple[str, str], list[Combined]] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)
+    promoted: set[frozenset[str]] = field(default_factory=set)
 
     def todo(self, line: int, what: str, names: Iterable[str] = ()) -> None:
         """Leave a line to a person; ``names``: the parameters that stand in it."""
@@ -138,9 +141,9 @@ class Facts:
         if direct:
             direct.at += [line] if line not in direct.at else []
         elif other not in reached(one, joined):
-            self.relate(
-                f"{one}.{attribute} == {other}.{attribute}", line, (one, other), attribute, when
-            )
+            own = one if self.parameters[one].is_tensor else f"{one}[each]"
+            require = f"{own}.{attribute} == {other}.{attribute}"
+            self.relate(require, line, (one, other), attribute, when)
 
     def in_order(self, names: Iterable[str]) -> list[str]:
         """These parameters as the prototype has them."""
@@ -226,7 +229,8 @@ def bound(facts: Facts, name: str) -> bool:
 def written_out(facts: Facts, name: str) -> bool:
     """Whether the shape of a tensor is a rule that the page writes with letters of its own."""
     shape = facts.parameters[name].keys.get("shape")
-    given = [str(axis).endswith(name) for axis in axes_of(shape)] if shape else [True]
+    made = facts.made.values()
+    given = [str(a).endswith(name) and a not in made for a in axes_of(shape)] if shape else [True]
     return not any(given) and bound(facts, name)
 
 

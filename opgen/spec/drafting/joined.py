@@ -75,5 +75,15 @@ def letters_in_doubt(facts: Facts) -> None:
             facts.todo(parameter.line, f"axes of {name} called as those of an earlier tensor")
 
 
+def dtypes_in_doubt(facts: Facts) -> None:
+    """Tensors whose dtypes need only promote, in one place of the page, and agree in another: a
+    person decides.
+    """
+    for rule, body in facts.sharing("dtype", facts.parameters).items():
+        if body.about[1] in reached(body.about[0], facts.promoted):
+            facts.disputed.add(rule)
+            facts.todo(body.at[0], "have one dtype, and dtypes that need only promote", body.about)
+
+
 def _may_be_empty(key: Key | None) -> bool:
     return key is not None and key.value is True

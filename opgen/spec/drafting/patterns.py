@@ -18,11 +18,13 @@ from opgen.files.records import key, record
 
 Section: TypeAlias = Literal["statements", "breaches"]
 """Where a sentence stands: among what a page demands, or among what it answers with a code."""
-DTYPE_NAMES = {"FLOAT32": "FLOAT"}
+DTYPE_NAMES = {"FLOAT32": "FLOAT", "FP32": "FLOAT", "FP16": "FLOAT16"}
 """Dtypes that pages call otherwise than calls do."""
 FILE = "patterns.yaml"
 AND = "(?:、|和|与|以及|及|,|/|或者|或|跟)"
 """What stands between the members of a list."""
+FORMULA_TWICE = re.compile(r"\(([^()]{3,})\1\)")
+"""What a flattened page has of a formula in brackets."""
 AXIS = "[NCDHWL](?:轴|维度?)?"
 """What pages call an axis."""
 PUNCTUATION = str.maketrans("，：（）；［］【】＞＜", ",:();[][]><")
@@ -111,7 +113,8 @@ def normal(sentence: str) -> str:
     >>> normal("参数 `x`，“y”：必须一致。")
     '参数x,y:必须一致'
     """
-    return re.sub("[\\s“”\"'`‘’]|\\\\(?=[_*])", "", sentence).translate(PUNCTUATION).rstrip("。.;,")
+    bare = re.sub("[\\s“”\"'`‘’]|\\\\(?=[_*])", "", sentence).translate(PUNCTUATION)
+    return FORMULA_TWICE.sub(r"(\1)", bare).rstrip("。.;,")
 
 
 def _bare(text: str) -> str:
@@ -136,7 +139,7 @@ class Reader:
     """
 
     def __init__(self, names: Collection[str]) -> None:
-        after = "(?:(?![A-Za-z0-9_])|(?=shape)|(?=_[NCDHWL](?![A-Za-z])))"
+        after = "(?:(?![A-Za-z0-9_])|(?=shape)|(?=_[NCDHWL](?![A-Za-z]))|(?=_shape))"
         self.name = re.compile(rf"(?<![A-Za-z0-9_])(?:{alternatives(names)}){after}")
         lists = {name: self._list(name, member) for name, member in self._members().items()}
         lists["mask"] = rf"当(?P<mask>{self.name.pattern})\[\d\]为[Tt]rue,"
@@ -213,7 +216,8 @@ class Reader:
             "ranks": rf"(?:{number})(?:维?[-~](?:{number}))?",
             "factors": name,
             "slots": r"\d+(?:\([^()]*\))",
-            "shapes": r"[(\[][A-Za-z0-9_,*]*[)\]]",
+            "shapes": r"[(\[](?:[A-Za-z0-9_,*/×]|\[\d\])*[)\]]",
+            "extents": rf"(?!{self.name.pattern})[A-Za-z][A-Za-z0-9_]*",
             "enum": r"\d+(?:\(\w+\)|:\w+(?:\([^()]*\))?)",
             "words": "(?!true|false)[a-z_]+",
         }
@@ -242,6 +246,7 @@ def _filled(pattern: str, lists: Mapping[str, str]) -> str:
         "number2": rf"(?P<number2>-?\d+|{alternatives(grammar().numbers)})",
         "word": "(?P<word>[A-Z][A-Z0-9_]+)",
         "letter": "(?P<letter>[A-Z])",
+        "value": "(?P<value>数?值|取值|元素)",
         "which": "(?P<which>最后[两二三]个|第[一二三四五]个)",
         "product": f"(?P<product>{alternatives(_product_names())})",
         "axes": f"(?P<axes>{AXIS}(?:{AND}?{AXIS})*)",
@@ -277,5 +282,6 @@ SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "dtypes": lambda text: DTYPE_NAMES.get(text, text),
     "more": lambda text: DTYPE_NAMES.get(text, text),
     "numbers": lambda text: str(_number(text)),
+    "ranks": lambda text: str(grammar().numbers.get(text, text)),
 }
 """List -> the one spelling of a member."""

@@ -14,7 +14,7 @@ by which it may be about a key."""
 TELLING = {
     "dtype": "数据类型|dtype|类型",
     "format": "格式",
-    "rank": "维|shape|dim",
+    "rank": "维|shape(?!.*broadcast)|dim",
     "shape": "维|shape|大小|broadcast|size",
     "axes": "维|shape|大小|broadcast|广播|size",
     "empty": "空",
@@ -31,7 +31,13 @@ OPTION = re.compile("选项|转换为|降精度|进行计算|sizeof|格式处理
 """Words of a statement about an option, or about how something is computed."""
 ALL = "^参数不(?:满足|符合)|^(?:输入|输出|入参|出参)?参数(?!.*(?:shape|类型|格式)).*不(?:满足|符合)"
 """Words of a clause that may be about anything that the page demands."""
-ATTRIBUTES_IN_WORDS = {"dtype": "类型|dtype", "format": "格式", "shape": "shape", "empty": "空"}
+ATTRIBUTES_IN_WORDS = {
+    "dtype": "类型|dtype",
+    "format": "格式",
+    "rank": r"\dD的",
+    "shape": r"shape|\dD的",
+    "empty": "空",
+}
 """The same of a statement."""
 
 

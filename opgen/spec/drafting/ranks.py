@@ -7,7 +7,7 @@ from typing import cast
 
 from opgen.spec.drafting.cells import MOST_RANK
 from opgen.spec.drafting.facts import Facts, Key
-from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.placed_claim import PlacedClaim
 
 
 def below_most(facts: Facts, names: Iterable[str]) -> list[str]:
@@ -18,17 +18,17 @@ def below_most(facts: Facts, names: Iterable[str]) -> list[str]:
     ]
 
 
-def rank(facts: Facts, said: Said) -> list[str] | None:
+def rank(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """The ranks that some tensors must have."""
-    return _ranks(facts, said, list(said.claim.numbers()))
+    return _ranks(facts, said, [*said.claim.numbers(), *said.claim.numbers("number2")])
 
 
-def rank_all(facts: Facts, said: Said) -> list[str] | None:
+def rank_all(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """The ranks that all tensors must have."""
     return rank(facts, said.about(parameter.name for parameter in facts.of_family("tensor")))
 
 
-def rank_above(facts: Facts, said: Said) -> list[str] | None:
+def rank_above(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """The most axes. Where a page has a least rank too, these are two facts: a clause is about one
     of them. Of a tensor that always has fewer axes it says no more than its list.
     """
@@ -53,26 +53,29 @@ def rank_above(facts: Facts, said: Said) -> list[str] | None:
     return rules
 
 
-def rank_below(facts: Facts, said: Said) -> list[str] | None:
-    """The fewest axes, with which their lists begin."""
+def rank_below(facts: Facts, said: PlacedClaim) -> list[str] | None:
+    """The fewest axes, with which their lists begin, or the fewest items of arrays."""
     (least,) = said.claim.numbers("number")
     ends = {
         r.about[0]: n for n, r in facts.rules.items() if r.require.endswith(f".rank >= {least}")
     }
     for name in {*said.subjects} - ends.keys():
+        if facts.parameters[name].family == "array":
+            ends[name] = facts.relate(f"len({name}) >= {least}", said.line, (name,), "least")
+            continue
         key = facts.parameters[name].keys.get("rank")
         if key is None or cast(list[int], key.value)[0] != least:
             return None
     return [ends.get(name, f"{name}.rank") for name in said.subjects]
 
 
-def rank_outside(facts: Facts, said: Said) -> list[str] | None:
+def rank_outside(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """A least and a greatest number of axes."""
     (least,), (most,) = said.claim.numbers("number"), said.claim.numbers("number2")
     return _ranks(facts, said, list(range(least, most + 1)))
 
 
-def _ranks(facts: Facts, said: Said, ranks: list[int]) -> list[str] | None:
+def _ranks(facts: Facts, said: PlacedClaim, ranks: list[int]) -> list[str] | None:
     fits = facts.tensors(said.subjects) and all(
         facts.set(name, "rank", ranks, said.line) for name in said.subjects
     )

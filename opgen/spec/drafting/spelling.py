@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from opgen.spec.drafting.facts import snake
 from opgen.spec.drafting.patterns import alternatives
 from opgen.spec.pages.page import PageText, Sentence
 
@@ -46,6 +47,7 @@ def _spellings(names: list[str], outputs: list[str]) -> Mapping[str, str]:
     """Another spelling -> the parameter, where only one has it."""
     told = [(ENDING.sub("", name), name) for name in names]
     told += [(f"{name}Optional", name) for name in names]
+    told += [(snake(name), name) for name in names]
     told += [("out", name) for name in outputs if len(outputs) == 1]
     often = Counter(short for short, _ in told)
     return {short: name for short, name in told if short not in names and often[short] == 1}

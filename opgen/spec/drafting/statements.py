@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations, product
+from typing import cast
 
 from opgen.spec.drafting import axes, cells, dtype_lists, values
 from opgen.spec.drafting.dtype_pairs import paired
-from opgen.spec.drafting.facts import Facts, per_product, reached
-from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.facts import Facts, bound, per_product, reached
+from opgen.spec.drafting.placed_claim import PlacedClaim
 
 FLOATS = {"FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE"}
 """Dtypes of which any two promote to one that every library computes."""
 
 
-def state(facts: Facts, said: Said) -> bool:
+def state(facts: Facts, said: PlacedClaim) -> bool:
     """Whether a statement became facts."""
-    if said.products and said.claim.says not in OF_PRODUCTS:
+    families = said.claim.says.split(" and ")
+    if said.products and not {*families} <= OF_PRODUCTS:
         return False
-    return FAMILIES[said.claim.says](facts, said)
+    return all(FAMILIES[family](facts, said) for family in families)
 
 
-def _same(facts: Facts, said: Said) -> bool:
+def _same(facts: Facts, said: PlacedClaim) -> bool:
     names = said.claim.of("names")
-    if not said.subjects or not facts.tensors((*said.subjects, *names)):
+    listed = all(facts.parameters[name].family in ("tensor", "list") for name in said.subjects)
+    if not said.subjects or not listed or not facts.tensors(names):
         return False
     for subject in said.subjects:
         for name in names:
@@ -32,7 +35,7 @@ def _same(facts: Facts, said: Said) -> bool:
     return True
 
 
-def _alike(facts: Facts, said: Said) -> bool:
+def _alike(facts: Facts, said: PlacedClaim) -> bool:
     first, *others = facts.in_order(said.subjects)
     if not others or not facts.tensors(said.subjects):
         return False
@@ -42,10 +45,20 @@ def _alike(facts: Facts, said: Said) -> bool:
     return True
 
 
-def _key(key: str, value: object) -> Callable[[Facts, Said], bool]:
+def _alike_inputs(facts: Facts, said: PlacedClaim) -> bool:
+    """The inputs that may have the dtypes that a sentence names."""
+    told, inputs = sorted(said.claim.of("dtypes")), []
+    for parameter in facts.parameters.values():
+        key = parameter.keys.get("dtype")
+        if key and parameter.kind == "tensor" and sorted(cast(list[str], key.value)) == told:
+            inputs.append(parameter.name)
+    return _alike(facts, said.about(inputs))
+
+
+def _key(key: str, value: object) -> Callable[[Facts, PlacedClaim], bool]:
     """A key of the tensors that a sentence speaks of."""
 
-    def of_tensors(facts: Facts, said: Said) -> bool:
+    def of_tensors(facts: Facts, said: PlacedClaim) -> bool:
         return (
             bool(said.subjects)
             and facts.tensors(said.subjects)
@@ -55,23 +68,23 @@ def _key(key: str, value: object) -> Callable[[Facts, Said], bool]:
     return of_tensors
 
 
-def _formats(facts: Facts, said: Said) -> bool:
+def _formats(facts: Facts, said: PlacedClaim) -> bool:
     return _key("format", list(said.claim.of("formats")))(facts, said)
 
 
-def _rank(facts: Facts, said: Said) -> bool:
+def _rank(facts: Facts, said: PlacedClaim) -> bool:
     listed = cells.ranks("、".join(said.claim.of("ranks")))
     return listed is not None and _key("rank", listed)(facts, said)
 
 
-def _rank_most(facts: Facts, said: Said) -> bool:
+def _rank_most(facts: Facts, said: PlacedClaim) -> bool:
     (most,) = said.claim.numbers("number")
     known = [facts.parameters[name].keys.get("rank") for name in said.subjects]
     listed = [key.value for key in known if key and isinstance(key.value, list)]
     return bool(listed) and all(max(ranks) == most for ranks in listed)
 
 
-def _optional(facts: Facts, said: Said) -> bool:
+def _optional(facts: Facts, said: PlacedClaim) -> bool:
     return all(facts.set(name, "null", True, said.line) for name in said.subjects)
 
 
@@ -83,7 +96,14 @@ def promotes(facts: Facts, names: Iterable[str]) -> bool:
     )
 
 
-def masked(facts: Facts, said: Said) -> list[str] | None:
+def _promoted(facts: Facts, said: PlacedClaim) -> bool:
+    """No rule; what says that these dtypes agree then contradicts it."""
+    names = (*said.subjects, *said.claim.of("names"))
+    facts.promoted |= {frozenset(pair) for pair in combinations(names, 2)}
+    return promotes(facts, names)
+
+
+def masked(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """The rules that outputs may be null where their item of a mask is false; None where one is no
     output, or the mask none.
     """
@@ -98,7 +118,7 @@ def masked(facts: Facts, said: Said) -> list[str] | None:
     return [f"{name}.null" for name in said.subjects]
 
 
-def _dims(facts: Facts, said: Said) -> bool:
+def _dims(facts: Facts, said: PlacedClaim) -> bool:
     """The largest extent of these tensors, or of all: a power of two."""
     (power,) = said.claim.numbers("number")
     names = said.subjects or [parameter.name for parameter in facts.of_family("tensor")]
@@ -134,7 +154,7 @@ def _same_shapes(facts: Facts, names: set[str]) -> bool:
     return bool(told)
 
 
-def _broadcast(facts: Facts, said: Said) -> bool:
+def _broadcast(facts: Facts, said: PlacedClaim) -> bool:
     (own, *others), names = said.subjects or ("",), said.claim.of("names")
     if _same_shapes(facts, {own, *others, *names}):
         return False
@@ -143,10 +163,13 @@ def _broadcast(facts: Facts, said: Said) -> bool:
     return not names and bool(broadcastable(facts, said.line, said.subjects))
 
 
-def broadcast_result(facts: Facts, said: Said) -> list[str]:
+def broadcast_result(facts: Facts, said: PlacedClaim) -> list[str]:
     """The rule that an output has the shape to which two or three inputs broadcast."""
-    (written, *more), names = said.subjects or ("", ""), facts.in_order(said.claim.of("names"))
-    if more or len(names) not in (2, 3) or facts.parameters[written].kind != "output":
+    told = facts.in_order((*said.subjects, *said.claim.of("names")))
+    outputs = {name for name, p in facts.parameters.items() if p.kind == "output"}
+    names = [name for name in told if name not in outputs]
+    (written, *more) = {*told} & outputs or outputs
+    if more or len(names) not in (2, 3):
         return []
     *first, last = (f"{name}.shape" for name in names)
     shapes = f"{first[0]}, {last if len(first) == 1 else f'broadcast({first[1]}, {last})'}"
@@ -154,7 +177,7 @@ def broadcast_result(facts: Facts, said: Said) -> list[str]:
     return [facts.relate(require, said.line, (written, *names), "shape")]
 
 
-def relations(facts: Facts, said: Said) -> list[str]:
+def relations(facts: Facts, said: PlacedClaim) -> list[str]:
     """The rules that a pattern writes by itself, for each of its subjects and other names; none
     where a factor is no number, an axis has no letter, or no other input or array is the only one.
     """
@@ -166,13 +189,19 @@ def relations(facts: Facts, said: Said) -> list[str]:
     shown = {"other": others, "array": arrays, "first": inputs[:1], "output": outputs}
     written = {key: "".join(said.claim.of(key)) for key in ("number", "number2")}
     written["factors"] = " * ".join(factors)
+    extents = said.claim.of("extents")
     alone = {key: axes.Lettered(facts, *of) if len(of) == 1 else "?" for key, of in shown.items()}
     for subject, name in product(said.subjects, said.claim.of("names") or ("",)):
         pair = {"subject": axes.Lettered(facts, subject), "name": axes.Lettered(facts, name)}
         about = tuple(dict.fromkeys((subject, *filter(None, (name,)), *factors)))
-        for template in said.claim.of("rules"):
-            told.append((template.format(**pair, **alone, **written), about))
-    numbers = all(facts.parameters[name].family == "scalar" for name in factors)
+        for extent, template in product(extents or ("",), said.claim.of("rules")):
+            text = template.replace("{extent}", extent)
+            for key, number in written.items():
+                text = text.replace(f"{{{key}}}", number)
+            told.append((text.format(**pair, **alone), about))
+    numbers = {*extents} <= axes.letters_of(facts) and all(
+        facts.parameters[name].family == "scalar" for name in factors
+    )
     return [
         rule
         for text, about in told if numbers and "?" not in "".join(text for text, _ in told)
@@ -180,28 +209,34 @@ def relations(facts: Facts, said: Said) -> list[str]:
     ]  # fmt: skip
 
 
-def padded(facts: Facts, said: Said) -> list[str]:
+def padded(facts: Facts, said: PlacedClaim) -> list[str]:
     """The same of the gradient of a pad, which has N and C of the other input."""
     inputs = (name for name, parameter in facts.parameters.items() if parameter.kind == "tensor")
     rules = relations(facts, said)
     return rules and [*rules, *axes.same_axes(facts, said.about(inputs))]
 
 
-def _related(facts: Facts, said: Said, text: str, about: tuple[str, ...]) -> list[str]:
+def _related(facts: Facts, said: PlacedClaim, text: str, about: tuple[str, ...]) -> list[str]:
     """A rule, or under a code those that statements demand, if only under a condition."""
     require, _, when = text.partition(" when ")
+    left, _, right = require.partition(" == ")
+    if left == right:  # their letters say so
+        return [f"{name}.shape" for name in about if bound(facts, name)]
     known = [name for name, rule in facts.rules.items() if rule.require == require]
     if known and not when and not said.own:
         return known
-    attributes = {"shape": "axes", "numel": "numel", ".dtype": "types"}
+    attributes = {"shape": "axes", "numel": "numel", f"{about[0]}.rank": "axes", ".dtype": "types"}
     attribute = next((a for word, a in attributes.items() if word in require), "relation")
-    return [facts.relate(require, said.line, about, attribute, when or said.when)]
+    if said.claim.of("extents") and said.line in facts.shape_lines:
+        attribute = "axes"
+    held = " and ".join(filter(None, (said.when, when)))
+    return [facts.relate(require, said.line, about, attribute, held)]
 
 
-FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
+FAMILIES: Mapping[str, Callable[[Facts, PlacedClaim], bool]] = {
     "same": _same,
     "alike": _alike,
-    "promoted": lambda facts, said: promotes(facts, (*said.subjects, *said.claim.of("names"))),
+    "promoted": _promoted,
     "paired": paired,
     "masked": lambda facts, said: bool(masked(facts, said)),
     "dims": _dims,
@@ -214,6 +249,7 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
         )
     ),
     "word": values.word,
+    "listed_word": values.listed_word,
     "dtypes": dtype_lists.dtypes,
     "dtypes_of": dtype_lists.dtypes_of,
     "no_dtypes": dtype_lists.no_dtypes,
@@ -233,7 +269,6 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
             facts.set(n, "length", [*said.claim.of("letter")], said.line) for n in said.subjects
         )
     ),
-    "length_and_above": values.length_and_above,
     "slots": values.slots,
     "above": values.above,
     "items_above": lambda facts, said: bool(values.items_above(facts, said)),
@@ -248,7 +283,9 @@ FAMILIES: Mapping[str, Callable[[Facts, Said], bool]] = {
     "broadcast_result": lambda facts, said: bool(broadcast_result(facts, said)),
     "rules": lambda facts, said: bool(relations(facts, said)),
     "padded": lambda facts, said: bool(padded(facts, said)),
+    "alike_inputs": _alike_inputs,
     "letters": axes.letters,
+    "extents": axes.extents,
     "same_axes": lambda facts, said: bool(axes.same_axes(facts, said)),
 }
 """Family of statements -> what it makes of one."""

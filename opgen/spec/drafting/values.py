@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import cast
 
 from opgen.calls.kinds import KINDS, NUMERIC
 from opgen.spec.drafting.facts import Facts, Key
-from opgen.spec.drafting.said import Said
+from opgen.spec.drafting.placed_claim import PlacedClaim
 
 NUMERALS = {"一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5}
 
 
-def length(facts: Facts, said: Said) -> bool:
+def length(facts: Facts, said: PlacedClaim) -> bool:
     """Lengths of arrays."""
     return bool(said.subjects) and all(
         facts.parameters[name].family in ("array", "list")
@@ -21,19 +22,14 @@ def length(facts: Facts, said: Said) -> bool:
     )
 
 
-def length_of(facts: Facts, said: Said) -> bool:
+def length_of(facts: Facts, said: PlacedClaim) -> bool:
     """A length that is the rank of a tensor less a number."""
     (name, *more), (less,) = said.claim.of("names"), said.claim.of("number")
     told = [f"{name}.rank - {less}"]
     return not more and all(facts.set(one, "length", told, said.line) for one in said.subjects)
 
 
-def length_and_above(facts: Facts, said: Said) -> bool:
-    """A length, and what all items are above."""
-    return length(facts, said) and above(facts, said)
-
-
-def slots(facts: Facts, said: Said) -> bool:
+def slots(facts: Facts, said: PlacedClaim) -> bool:
     """Lengths with the names of their items, which the page has in brackets."""
     (name,) = said.subjects if len(said.subjects) == 1 else ("",)
     if not name or facts.parameters[name].family != "array":
@@ -61,16 +57,17 @@ def slots(facts: Facts, said: Said) -> bool:
     return all(facts.set(name, key, value, said.line) for key, value in told.items())
 
 
-def bound(key: str, sign: str, beyond: int) -> Callable[[Facts, Said], bool]:
+def bound(key: str, sign: str, beyond: int) -> Callable[[Facts, PlacedClaim], bool]:
     """A limit of whole numbers as a key, ``beyond`` the number that the sentence has; of others as
     a rule.
     """
 
-    def bound(facts: Facts, said: Said) -> bool:
+    def bound(facts: Facts, said: PlacedClaim) -> bool:
         number = said.claim.numbers("number")[0] if said.claim.of("number") else 0
         told = key, sign, number, beyond
         return bool(said.subjects) and all(
-            facts.relate(f"values({name}) {sign} {number}", said.line, (name,), f"values_{key}")
+            said.claim.of("value")  # "greater than 0" alone may be about an extent
+            and facts.relate(f"values({name}) {sign} {number}", said.line, (name,), f"values_{key}")
             if facts.parameters[name].is_tensor
             else limit(facts, name, told, said.line)
             for name in said.subjects
@@ -95,7 +92,7 @@ above = bound("min", ">", 1)
 least = bound("min", ">=", 0)
 
 
-def limits(facts: Facts, said: Said) -> bool:
+def limits(facts: Facts, said: PlacedClaim) -> bool:
     """The least and the greatest of whole numbers; where only one is told it is both."""
     least = said.claim.numbers("number")
     ends = [*least, *(said.claim.numbers("number2") or least)]
@@ -107,7 +104,7 @@ def limits(facts: Facts, said: Said) -> bool:
     )
 
 
-def word(facts: Facts, said: Said) -> bool:
+def word(facts: Facts, said: PlacedClaim) -> bool:
     """One number and its word, below the sentence that announces them: of the only parameter that
     the vendor declares as a small number.
     """
@@ -122,7 +119,18 @@ def word(facts: Facts, said: Said) -> bool:
     return bool(known.setdefault(number, told) == told)
 
 
-def enum(facts: Facts, said: Said) -> bool:
+def listed_word(facts: Facts, said: PlacedClaim) -> bool:
+    """One word that a string may be, below the sentence that announces them."""
+    if len(said.subjects) != 1 or facts.parameters[said.subjects[0]].kind != "string":
+        return False
+    key = facts.parameters[said.subjects[0]].keys.setdefault("enum", Key([], []))
+    known = cast(list[str], key.value)
+    known += [word for word in said.claim.of("words") if word not in known]
+    key.at += [said.line] if said.line not in key.at else []
+    return True
+
+
+def enum(facts: Facts, said: PlacedClaim) -> bool:
     """Numbers, each with a word."""
     pairs = [re.match(r"(\d+)[(:](\w+)", part) for part in said.claim.of("enum")]
     words = {int(pair[1]): pair[2] for pair in pairs if pair}
@@ -132,7 +140,7 @@ def enum(facts: Facts, said: Said) -> bool:
     )
 
 
-def items_above(facts: Facts, said: Said, beyond: int = 1) -> list[str]:
+def items_above(facts: Facts, said: PlacedClaim, beyond: int = 1) -> list[str]:
     """The rules that some items of an array, counted from either end, are above a number, or by
     ``beyond`` at least another.
     """
@@ -151,7 +159,7 @@ def items_above(facts: Facts, said: Said, beyond: int = 1) -> list[str]:
     ]
 
 
-def halves(facts: Facts, said: Said) -> list[str]:
+def halves(facts: Facts, said: PlacedClaim) -> list[str]:
     """The rules that each item of an array is at most half of that of another; none where their
     items have no names.
     """
@@ -174,7 +182,7 @@ def last_slots(facts: Facts, name: str) -> list[str]:
     return items.value[max(items.value)] if items and isinstance(items.value, dict) else []
 
 
-def half(facts: Facts, said: Said) -> bool:
+def half(facts: Facts, said: PlacedClaim) -> bool:
     """Items from 0 to half of those of another array."""
     return bool(halves(facts, said)) and all(
         facts.set(name, "min", 0, said.line) for name in said.subjects

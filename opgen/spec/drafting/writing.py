@@ -45,7 +45,8 @@ def spec_text(draft: Draft, file: str, content: bytes, edition: str = "") -> str
     if facts.rules:
         rows.append("\nrules:")
     for name, rule in facts.rules.items():
-        when = {"when": rule.when} if rule.when else {}
+        when = {"each": rule.about[0]} if "[each]" in rule.require else {}
+        when |= {"when": rule.when} if rule.when else {}
         at = one_or_more(_lines(facts, name, rule.at))
         rows.append(f"  {name}: {flow({'at': at, **when, 'require': rule.require})}")
     rows += ["", *_returns(draft)]
@@ -68,6 +69,8 @@ def _keys(parameter: DraftedParameter, facts: Facts) -> Iterable[str]:
     for key, told in parameter.keys.items():
         if key != "rank" or "shape" not in parameter.keys:
             yield f"    {key}: {flow(told.value)}"
+    if parameter.family in ("tensor", "list") and "strided" not in parameter.keys:
+        yield "    strided: false"
 
 
 def _lines(facts: Facts, rule: str, lines: list[int]) -> list[int]:

@@ -1,6 +1,4 @@
-"""From an expression to something that reads columns: the parts of the rule language, one by
-one.
-"""
+"""From an expression to what reads columns: the parts of the rule language, one by one."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from opgen.calls.kinds import NUMERIC, REAL
-from opgen.files.yamlfile import did_you_mean
+from opgen.model import did_you_mean
 from opgen.spec.language import functions, shapes
 from opgen.spec.language.constants import constant
 from opgen.spec.language.functions import Value
@@ -93,12 +91,9 @@ class Compiler:
                 raise failure(side, "is not part of the rule language")
         left = self.values(node.left, sign) or self.term(node.left)
         if sign in ("in", "not in"):
-            if (
-                not isinstance(node.comparators[0], (ast.Tuple, ast.List, ast.Set))
-                or not node.comparators[0].elts
-            ):
+            if not (members := self.members(node.comparators[0])):
                 raise failure(node, "write the members in parentheses: x in (1, 2)")
-            right = tuple(self.term(item, like=left.kind) for item in node.comparators[0].elts)
+            right = tuple(self.term(item, like=left.kind) for item in members)
         else:
             right = (self.term(node.comparators[0], like=left.kind),)
             if not left.refs:
@@ -109,16 +104,22 @@ class Compiler:
                 raise failure(node, f"compares {left.kind} with {item.kind}")
         if sign in INEQUALITIES and left.kind not in NUMERIC:
             raise failure(node, f"{left.kind} has no order")
-        refs = references(left, *right)
         return Relation(
             self.text,
             sign,
             left,
             right,
-            refs,
+            references(left, *right),
             comparison(sign, left, right),
             _is_bare(node.left) and bool(left.refs),
         )
+
+    def members(self, node: ast.expr) -> list[ast.expr]:
+        """What stands in parentheses after ``in``; one member may do without a comma."""
+        if isinstance(node, ast.Tuple | ast.List | ast.Set):
+            return node.elts
+        before = self.text.strip().encode().splitlines()[node.lineno - 1][: node.col_offset]
+        return [node] if before.rstrip().endswith(b"(") else []
 
     # terms ----------------------------------------------------------------------------------------
     def term(self, node: ast.expr, like: str = "") -> Term:
@@ -143,10 +144,7 @@ class Compiler:
             case ast.BinOp():
                 return self.arithmetic(node)
             case ast.UnaryOp(op=ast.USub()):
-                zero = functions.constant(0)
-                return applied(
-                    node, "int", partial(functions.minus, zero), self.number(node.operand)
-                )
+                return applied(node, "int", functions.negative, self.number(node.operand))
             case ast.Call():
                 return self.call(node)
             case ast.Tuple() if like in ("", "shape"):

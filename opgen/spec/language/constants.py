@@ -14,7 +14,7 @@ from opgen.calls import bigint
 from opgen.calls.kinds import REAL
 from opgen.calls.reals import rounded
 from opgen.calls.vocabulary import dtype_hint, vocabulary
-from opgen.files.yamlfile import did_you_mean
+from opgen.model import did_you_mean
 from opgen.spec.language import functions
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Term, TermError, failure, held

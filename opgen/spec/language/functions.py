@@ -174,6 +174,11 @@ def higher(a: Value, b: Value) -> Value:
     return Value(to.data, to.bound & ((to.data == a.data) | (to.data == b.data)))
 
 
+def first(*values: Value) -> Value:
+    """The first of some values that is bound."""
+    return reduce(lambda a, b: Value(np.where(a.bound, a.data, b.data), a.bound | b.bound), values)
+
+
 def plus(*values: Value) -> Value:
     """The sum."""
     return reduce(lambda a, b: combine(bigint.add, a, b), values)
@@ -182,6 +187,11 @@ def plus(*values: Value) -> Value:
 def minus(a: Value, b: Value) -> Value:
     """The difference."""
     return combine(bigint.subtract, a, b)
+
+
+def negative(a: Value) -> Value:
+    """The number below zero that is as large."""
+    return minus(constant(0), a)
 
 
 _ONE = constant(1)
@@ -221,8 +231,7 @@ def pooled(size: Value, kernel: Value, stride: Value, padding: Value, ceil: Valu
     span = minus(plus(size, padding, padding), kernel)
     room = minus(stride, _ONE)
     grown = np.where(ceil.data, plus(span, room).data, span.data)
-    rounded = Value(grown, all_bound(span, room, ceil))
-    out = plus(floor_divide(rounded, stride), _ONE)
+    out = plus(floor_divide(Value(grown, all_bound(span, room, ceil)), stride), _ONE)
     late = bigint.multiply(minus(out, _ONE).data, stride.data) >= plus(size, padding).data
     trimmed = np.where(np.asarray(ceil.data, dtype=bool) & late, minus(out, _ONE).data, out.data)
     return Value(trimmed, out.bound & (stride.data > 0))
@@ -260,6 +269,7 @@ FUNCTIONS: dict[str, Function] = {
     "truncated": Function(truncated, ("int",), "int", 2, 2),
     "promote": Function(promote, ("dtype",), "dtype", 2, 9),
     "higher": Function(higher, ("dtype",), "dtype", 2, 2),
+    "first": Function(first, ("dtype",), "dtype", 2, 9),
     "conv_out": Function(conv_out, ("int",), "int", 5, 5),
     "transposed_out": Function(transposed_out, ("int",), "int", 6, 6),
     "pooled": Function(pooled, ("int", "int", "int", "int", "bool"), "int", 5, 5),

@@ -40,8 +40,7 @@ def cut(shape: Value, start: Value, stop: Value, backward: tuple[bool, bool]) ->
     places = _column(low.data) + np.arange(_width(shape))
     inside = (low.data >= 0) & (low.data <= rank) & (high.data >= 0) & (high.data <= rank)
     last = np.clip(high.data, 0, _width(shape)).astype(np.int64)
-    size = np.maximum(high.data - low.data, 0)
-    held = np.clip(size, 0, _width(shape)).astype(np.int64)
+    held = np.clip(np.maximum(high.data - low.data, 0), 0, _width(shape)).astype(np.int64)
     return Value(
         (held, _extents((last, shape.data[1]), places)), all_bound(shape, low, high) & inside
     )

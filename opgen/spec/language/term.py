@@ -143,8 +143,7 @@ def owner(node: ast.expr) -> str | None:
 
 def is_literal(index: ast.expr) -> bool:
     """Whether an index is written as a number; any other is a term, or a slice."""
-    signed = index.operand if isinstance(index, ast.UnaryOp) else index
-    return isinstance(signed, ast.Constant)
+    return isinstance(index.operand if isinstance(index, ast.UnaryOp) else index, ast.Constant)
 
 
 def _index(node: ast.expr) -> int:

@@ -21,7 +21,7 @@ from opgen.spec.pages.page import (
     Sentence,
     Support,
 )
-from opgen.spec.pages.tables import Table
+from opgen.spec.pages.tables import Cell, Table
 
 FIRST_PHASE = "GetWorkspaceSize"
 MOST = 1 << 22
@@ -66,7 +66,7 @@ def read_page(path: str | Path) -> PageText:
     entitled = API.match(title)
     page = _page(entitled[1] if entitled else api, parts)
     if not page.prototype:
-        text = f"is not an operator page: no prototype of {page.api}{FIRST_PHASE}"
+        text = f"is not an operator page: it has no prototype of a function aclnn...{FIRST_PHASE}"
         raise FileError.of(str(path), "", text)
     return page
 
@@ -106,12 +106,33 @@ def _said(parts: list[Sentence | Table | Code]) -> Iterator[Sentence]:
 
 
 def _row_sentences(table: Table) -> list[Sentence]:
-    """The rows of a table that is not one of parameters or codes, each as one sentence."""
+    """The rows of a table that is not one of parameters or codes, each as one sentence; where its
+    columns are products, what each cell says of them.
+    """
+    columns = [_products_in(cell.text) for cell in table.rows[0][1:]]
+    if columns and all(columns):
+        return [said for row in table.rows[1:] for said in _of_columns(row, columns)]
     return [
         Sentence(" | ".join(cell.text for cell in row), row[0].line)
         for row in table.rows
         if any(cell.text for cell in row)
     ]
+
+
+def _products_in(head: str) -> tuple[str, ...]:
+    """The keys of the products that the head of a column names, if it names nothing else."""
+    keys = tuple(map(product_of, head.split("、")))
+    return keys if all(key in vocabulary().products for key in keys) else ()
+
+
+def _of_columns(row: list[Cell], columns: list[tuple[str, ...]]) -> Iterator[Sentence]:
+    """The sentences of a row, each with its products; what reaches over several columns is one."""
+    held: dict[Sentence, tuple[str, ...]] = {}
+    for cell, products in zip(row[1:], columns, strict=False):
+        for said in cell.sentences:
+            held[said] = (*held.get(said, ()), *products)
+    yield from row[0].sentences
+    yield from (said._replace(products=products) for said, products in held.items())
 
 
 def _is_sentence(part: object) -> TypeGuard[Sentence]:

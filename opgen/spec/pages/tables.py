@@ -68,7 +68,7 @@ class _TableReader(HTMLParser):
         self.spans: dict[int, tuple[Cell, int]] = {}
         self.first = 0
         self.cell: list[tuple[str, int]] | None = None
-        self.begin, self.reach = 0, 1
+        self.begin, self.reach, self.width = 0, 1, 1
 
     @property
     def line(self) -> int:
@@ -84,9 +84,9 @@ class _TableReader(HTMLParser):
         elif tag == "tr":
             self.rows.append([])
         elif tag in ("td", "th") and self.rows:
-            span = dict(attributes).get("rowspan") or "1"
+            spans = (dict(attributes).get(name) or "" for name in ("rowspan", "colspan"))
             self.cell, self.begin = [], self.line
-            self.reach = int(span) if span.isdigit() else 1
+            self.reach, self.width = (int(span) if span.isdigit() else 1 for span in spans)
         elif tag in BREAKS and self.cell is not None:
             self.cell.append(("", self.line))
 
@@ -96,7 +96,8 @@ class _TableReader(HTMLParser):
             if not self.depth:
                 self.tables.append(Table(self.rows, self.first, self.line))
         elif self.depth == 1 and tag in ("td", "th") and self.cell is not None:
-            self.place(Cell(_sentences(self.cell), self.begin))
+            for _ in range(self.width):
+                self.place(Cell(_sentences(self.cell), self.begin))
             self.cell = None
         elif self.depth == 1 and tag == "tr" and self.rows:
             self.fill()

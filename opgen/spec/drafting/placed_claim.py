@@ -9,7 +9,7 @@ from opgen.spec.drafting.facts import products_term
 from opgen.spec.drafting.patterns import Claim
 
 
-class Said(NamedTuple):
+class PlacedClaim(NamedTuple):
     """A claim where it stands: its line, the products for which alone it holds, and the parameter
     in whose cell it is.
     """
@@ -29,7 +29,7 @@ class Said(NamedTuple):
         """The condition under which it holds."""
         return products_term(self.products) if self.products else ""
 
-    def about(self, subjects: Iterable[str]) -> Said:
+    def about(self, subjects: Iterable[str]) -> PlacedClaim:
         """The same of other parameters."""
         return self._replace(
             claim=self.claim._replace(lists=({**self.claim.lists, "subject": tuple(subjects)}))
