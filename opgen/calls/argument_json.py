@@ -9,8 +9,7 @@ from typing import Any
 from opgen.calls import typed
 from opgen.calls.kinds import Element, Family, ParameterKind
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.yamlfile import did_you_mean
-from opgen.model import AclScalar, Argument, TensorDesc
+from opgen.model import AclScalar, Argument, TensorDesc, did_you_mean
 
 TENSOR_KEYS = ("shape", "dtype", "format", "strides", "offset", "storage_shape", "range")
 MAX_RANK = 25

@@ -7,8 +7,7 @@ object array) instead, which is exact and slower.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,14 +23,6 @@ def as_column(values: Any) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)
     except OverflowError:
         return np.asarray(values, dtype=object)
-
-
-def joined(lists: Sequence[Sequence[int]]) -> np.ndarray:
-    """The numbers of some lists as one column."""
-    try:
-        return np.fromiter(chain.from_iterable(lists), dtype=np.int64)
-    except OverflowError:
-        return as_column(list(chain.from_iterable(lists)))
 
 
 def broadcast(a: np.ndarray, rows: int) -> np.ndarray:

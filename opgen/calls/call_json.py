@@ -13,8 +13,7 @@ from opgen.calls import reals
 from opgen.calls.argument_json import ArgumentFault, argument
 from opgen.calls.kinds import KINDS, members, prototype
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.yamlfile import did_you_mean
-from opgen.model import AclScalar, Argument, Call, TensorDesc
+from opgen.model import AclScalar, Argument, Call, TensorDesc, did_you_mean
 
 MOST_FAULTS = 8
 """Faults of one call that its message names."""

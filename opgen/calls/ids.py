@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from opgen.calls.factorize import by_key
-from opgen.files.yamlfile import did_you_mean
-from opgen.model import FileError, Problem
+from opgen.model import FileError, Problem, did_you_mean
 
 
 def match_ids(ids: Sequence[str], patterns: Iterable[str]) -> dict[str, list[int]]:

@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 from opgen.calls.call_json import ArgumentReader, CallFault, ForeignCall, make_call
 from opgen.files.gc_pause import gc_paused
-from opgen.files.textfile import MOST
+from opgen.files.textfile import MOST, no_text
 from opgen.model import Call, FileError, Problem, size
 
 MOST_PROBLEMS = 50
@@ -103,7 +103,9 @@ def read_calls(
                             )
                         )
                         break
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+    except UnicodeDecodeError as error:
+        raise FileError.of(name, "", no_text(error)) from None
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileError.of(name, "", f"cannot be read: {reason}") from None
     if problems and skipped is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from opgen.calls import bigint
 from opgen.calls.columns import ScalarColumn, TensorColumn, TypedColumn
-from opgen.calls.kinds import KINDS
+from opgen.calls.kinds import KINDS, members
 from opgen.calls.table import CallTable
 from opgen.calls.typed import TYPES
 from opgen.calls.vocabulary import vocabulary
@@ -20,12 +22,11 @@ def elements(table: CallTable) -> np.ndarray:
     these are more.
     """
     total = np.zeros(len(table))
-    for column in table.columns.values():
-        if isinstance(column, TensorColumn):
-            held = np.abs(volume(column.shape))
-            if not column.plain().all():
-                held = np.maximum(held, storage_elements(column))
-            total += np.where(column.null, 0.0, held)
+    for column in table.tensors.values():
+        held = np.abs(volume(column.shape))
+        if not column.plain().all():
+            held = np.maximum(held, storage_elements(column))
+        total += np.where(column.null, 0.0, held)
     return total
 
 
@@ -137,30 +138,31 @@ def volume(extents: np.ndarray) -> np.ndarray:
 
 def representable(table: CallTable) -> np.ndarray:
     """(rows,) bool: every number of a call fits the type in which calls are made and kept; strides
-    of huge views may not, nor an edited number of a small type.
+    of huge views may not, nor an edited number of a small type. No list is longer than those that
+    are read.
     """
     result = np.ones(len(table), dtype=bool)
     for name, column in table.columns.items():
-        element = KINDS[table.kinds[name]].element
-        if isinstance(column, ScalarColumn) and element.term == "int":
-            within = (column.values >= element.lowest) & (column.values <= element.highest)
+        kind = KINDS[table.kinds[name]]
+        if isinstance(column, ScalarColumn) and kind.element.term == "int":
+            highest = len(members(table.kinds, name)) or kind.element.highest
+            within = (column.values >= kind.element.lowest) & (column.values <= highest)
             result &= within.astype(bool)
             continue
         if isinstance(column, TypedColumn):
-            known = [word in TYPES for word in vocabulary().names["dtype"]]
-            result &= column.null | np.array(known)[column.dtype]
+            result &= column.null | np.isin(vocabulary().names["dtype"], [*TYPES])[column.dtype]
         for part in vars(column).values():
             if part.dtype == object:
                 result &= bigint.fits(part).all(axis=tuple(range(1, part.ndim)))
     return result
 
 
-def non_negative(table: CallTable) -> np.ndarray:
-    """(rows,) bool: no extent of a tensor is negative. Pages that are silent about such tensors do
-    not make them possible.
+def non_negative(table: CallTable, wanted: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(rows,) bool: no extent of a tensor is negative; of those in ``wanted`` only where that says
+    so. Pages that are silent about such tensors do not make them possible.
     """
     result = np.ones(len(table), dtype=bool)
-    for column in table.columns.values():
-        if isinstance(column, TensorColumn):
-            result &= (column.shape >= 0).all(axis=1)
+    for name, column in table.tensors.items():
+        counted = (column.shape >= 0).all(axis=1)
+        result &= (counted | ~wanted[name]) if name in wanted else counted
     return result

@@ -40,13 +40,13 @@ class StoredTensors:
         set of its own.
         """
         cases = [
-            [one for tensor in tensors for one in new(case, *tensor)]
+            [kept for tensor in tensors for kept in new(case, *tensor)]
             for case, tensors in enumerate(self)
         ]
-        flat = [one for tensors in cases for one in tensors]
+        flat = [kept for tensors in cases for kept in tensors]
         return StoredTensors(
-            Categorical.of([one[:3] for one in flat]),
-            np.array([one[3] for one in flat], dtype=np.int64),
+            Categorical.of([kept[:3] for kept in flat]),
+            np.array([kept[3] for kept in flat], dtype=np.int64),
             np.array([len(tensors) for tensors in cases], dtype=np.int64),
             np.arange(len(cases)),
         )

@@ -38,6 +38,12 @@ class CallTable:
     def __len__(self) -> int:
         return len(self.product)
 
+    @property
+    def tensors(self) -> dict[str, TensorColumn]:
+        """The columns of the parameters that are tensors, by name."""
+        columns = self.columns.items()
+        return {name: column for name, column in columns if isinstance(column, TensorColumn)}
+
     def take(self, rows: Index) -> CallTable:
         """The rows at ``rows``, in that order."""
         picked = {name: take(column, rows) for name, column in self.columns.items()}
@@ -110,6 +116,13 @@ def concatenate(tables: Sequence[CallTable]) -> CallTable:
         for name, column in first.columns.items()
     }
     return replace(first, product=np.concatenate([t.product for t in tables]), columns=columns)
+
+
+def found_in(known: CallTable, table: CallTable) -> np.ndarray:
+    """(rows,) bool: which calls of a table stand in another table of their api."""
+    both = concatenate([known, table])
+    number, _ = factorize_rows(np.stack([both.alike()[0], both.product], axis=1))
+    return np.isin(number[len(known) :], number[: len(known)])
 
 
 def _integers(part: np.ndarray) -> np.ndarray:

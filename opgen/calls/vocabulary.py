@@ -6,17 +6,19 @@ Read once from ``specs/tables.yaml``. In a column a word is its position in thes
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache, cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from opgen.files import yamlfile
 from opgen.files.resources import specs_folder
-from opgen.model import FileError
+from opgen.model import FileError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,9 @@ class Vocabulary:
 
     products: dict[str, dict[str, Any]]
     dtypes: dict[str, dict[str, int]]
-    formats: dict[str, int]
     promotion: dict[str, dict[str, str]]
+    formats: dict[str, int]
     status: dict[int, str]
-    digest: str
-    """Of all of them, as they were read."""
 
     @cached_property
     def index(self) -> dict[str, dict[str, int]]:
@@ -58,6 +58,12 @@ class Vocabulary:
         return tuple(
             key for key, facts in self.products.items() if "since" not in facts or key in listed
         )
+
+    def digest(self, listed: Container[str]) -> str:
+        """SHA-256 of all tables as a page knows them that lists some products."""
+        tables = {field.name: getattr(self, field.name) for field in fields(self)}
+        tables["products"] = {key: self.products[key] for key in self.known_to(listed)}
+        return sha256(json.dumps(tables).encode()).hexdigest()
 
     @cached_property
     def promoted(self) -> np.ndarray:
@@ -102,7 +108,7 @@ def dtype_hint(word: object, known: Iterable[object]) -> str:
     """
     if FEW_BITS.fullmatch(str(word)):
         return "; opgen has no such FP8 or FP4 dtype"
-    return yamlfile.did_you_mean(word, known)
+    return did_you_mean(word, known)
 
 
 def known_products(names: Iterable[str]) -> tuple[str, ...]:
@@ -114,7 +120,7 @@ def known_products(names: Iterable[str]) -> tuple[str, ...]:
         if name not in known:
             whole = f"ascend{name}".lower()
             hint = f" (did you mean '{whole}'?)" if whole in known else ""
-            hint = hint or yamlfile.did_you_mean(name, known)
+            hint = hint or did_you_mean(name, known)
             raise FileError.of(
                 "`products`", name, f"no such product{hint}; known: {', '.join(known)}"
             )
@@ -126,4 +132,4 @@ def vocabulary() -> Vocabulary:
     """The tables of ``specs/tables.yaml``."""
     document = yamlfile.read((specs_folder() / "tables.yaml"), "specs/tables.yaml")
     document.raise_problems()
-    return Vocabulary(**document.data, digest=document.digest)
+    return Vocabulary(**document.data)

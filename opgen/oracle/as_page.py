@@ -7,7 +7,7 @@ up. So a status says how late it was returned, and stages stand in that order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -54,10 +54,11 @@ def stages_of(spec: Spec) -> list[Stage]:
 
 def in_order(own: Iterable[Stage], of_page: Iterable[Stage]) -> tuple[Stage, ...]:
     """The stages of an errata file, each before those of the page that return as late."""
-    return tuple(sorted((*own, *of_page), key=lambda stage: _phase(stage.codes)))
+    return tuple(sorted((*own, *of_page), key=lambda stage: (not stage.beside, phase(stage.codes))))
 
 
-def _phase(codes: Sequence[Code]) -> tuple[int, int]:
+def phase(codes: Sequence[Code]) -> tuple[int, int]:
+    """How late in the first phase a library returns one of some codes."""
     if len(codes) > 1 and 0 in codes:
         return len(PHASES) + 1, 0
     number = codes[0] if isinstance(codes[0], int) else 0
@@ -75,8 +76,11 @@ def asked(
     own = [stage for stage in page.stages if not stage.id.startswith(PREFIX)]
     entries: list[Stage | Tolerance] = [*page.tolerated, *own]
     left = {rule: rows.copy() for rule, rows in broken.items()}
+    enforced = {rule: rows.copy() for rule, rows in broken.items()}
     mine: dict[str, dict[str, np.ndarray]] = {}
     for entry in sorted(entries, key=lambda entry: entry.when is None):
+        if isinstance(entry, Stage) and entry.beside:
+            continue
         ids = [rule if isinstance(rule, str) else rule.id for rule in entry.rules]
         here = {rule: left[rule] for rule in ids if rule in left}
         if not here:
@@ -85,6 +89,25 @@ def asked(
         mine[entry.id] = {rule: rows & reached for rule, rows in here.items()}
         for rule in here:
             left[rule] = left[rule] & ~reached
+            if isinstance(entry, Tolerance):
+                enforced[rule] = enforced[rule] & ~reached
+    for stage in own:
+        if both := [enforced[rule] for rule in stage.beside if rule in enforced]:
+            other = np.logical_or.reduce(both)
+            here = {rule.id: enforced[rule.id] for rule in stage.rules if rule.id in enforced}
+            mine[stage.id] = {rule: rows & other for rule, rows in here.items()}
     return [
         left if stage.id.startswith(PREFIX) else mine.get(stage.id, {}) for stage in page.stages
     ]
+
+
+def turns(
+    page: PageErrata, asked: Sequence[Mapping[str, np.ndarray]]
+) -> Iterator[tuple[int, Mapping[str, np.ndarray]]]:
+    """(the position of a stage, what it is asked), in the order in which the library checks."""
+    moved = page.early | page.late
+    for first, rules in ((False, page.early), (True, moved), (False, page.late)):
+        for i in range(len(page.stages)):
+            here = {rule: rows for rule, rows in asked[i].items() if (rule in rules) != first}
+            if here or first:
+                yield i, here

@@ -131,7 +131,7 @@ def backtest(
 ) -> BacktestReport:
     """Judge every call by both sources and compare with its status."""
     report = BacktestReport(library.releases(errata))
-    report.foreign = Counter((one.op, one.missing, one.unknown) for one in foreign)
+    report.foreign = Counter((call.op, call.missing, call.unknown) for call in foreign)
     for spec in pages.pages({each.call.api for each in named}):
         calls = [n for n in named if pages.by_page[n.call.api, n.call.product] is spec]
         if calls:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 
@@ -40,7 +41,7 @@ from opgen.model import (
     written,
 )
 from opgen.oracle.errata import Errata
-from opgen.oracle.erratafile import errata_of
+from opgen.oracle.errata_folder import errata_of
 from opgen.oracle.judgement import judge
 from opgen.oracle.library import answers_to
 from opgen.spec.catalog import Catalog, catalog
@@ -75,7 +76,7 @@ def judge_given(
     """Judge calls by page and library, as ``opgen judge`` does.
 
     * ``calls``: the path of a call file, or dicts like its lines.
-    * ``edition``: the edition of the pages; by default the oldest that knows a product.
+    * ``edition``: the edition of the pages; by default, for each product, its oldest.
     * ``library``: a release, or a folder of errata; by default all that opgen ships.
 
     Raises FileError, which lists every call that does not have this form.
@@ -133,35 +134,37 @@ def json_lines(
     answers: Sequence[JudgedCall], pages: Catalog, truth: Truth = "both"
 ) -> Iterator[str]:
     """One line of JSON per answer; what many answers share is written once."""
-    texts: dict[tuple[int, int, str, str], str] = {}  # the answers keep their sides alive
+    texts: dict[tuple[int, int], str] = {}  # the answers keep their sides alive
     for answer in answers:
-        call = answer.call.call
-        key = id(answer.page), id(answer.library), call.api, call.product
+        key = id(answer.page), id(answer.library)
         if key not in texts:
-            spec = pages.by_page[call.api, call.product]
-            sides = {"page": answer.page, "library": answer.library}
-            asked = {
-                name: _plain(side, spec) for name, side in sides.items() if truth in (name, "both")
-            }
-            texts[key] = json.dumps(asked).removeprefix("{")
-        yield f'{{"id": {quoted(answer.call.id)}, {texts[key]}'
+            spec = pages.by_page[answer.call.call.api, answer.call.call.product]
+            sides = ("page", _of_page(answer.page, spec)), ("library", _shared(answer.library))
+            asked = (f'"{name}": {side}' for name, side in sides if truth in (name, "both"))
+            texts[key] = ", ".join(asked)
+        yield f'{{"id": {quoted(answer.call.id)}, {texts[key]}}}'
 
 
-def _plain(side: Expectation | LibraryAnswer | None, spec: Spec) -> object:
-    if isinstance(side, Expectation):
-        breaks = [
-            {"rule": b.rule, "clause": b.clause, "at": b.at, "found": b.found}
-            | ({"likely": likely} if (likely := spec.rule[b.rule].likely) else {})
-            for b in side.breaks
-        ]
-        edition = spec.edition or UNDATED
-        return {
-            "codes": side.codes,
-            "bucket": side.bucket,
-            "breaks": breaks,
-            "edition": edition,
-        }
-    return side and side.as_data()
+_shared = cache(partial(json.dumps, default=LibraryAnswer.as_data))
+"""What few answers of many have alike, as JSON."""
+
+
+def _of_page(side: Expectation, spec: Spec) -> str:
+    breaks = [
+        quoted(b.found).join(_around_found(b.rule, b.clause, b.at, spec.rule[b.rule].likely))
+        for b in side.breaks
+    ]
+    return (
+        f'{{"codes": {_shared(side.codes)}, "bucket": {quoted(side.bucket)},'
+        f' "breaks": [{", ".join(breaks)}], "edition": {quoted(spec.edition or UNDATED)}}}'
+    )
+
+
+@cache
+def _around_found(rule: str, clause: str | None, at: int | None, likely: int | None) -> list[str]:
+    """What stands before and behind the values with which a call breaks a rule."""
+    told = {"rule": rule, "clause": clause, "at": at, "found": ""}
+    return json.dumps(told | ({"likely": likely} if likely else {})).rsplit('""', 1)
 
 
 # for people ---------------------------------------------------------------------------------------

@@ -71,13 +71,15 @@ class Stage(Erratum):
     ``rules`` are rules of the page, held as they stand; ``guards`` are checks that the page does
     not have. A stage without either answers wherever ``when`` holds: an early success, a crash.
     ``instead_of`` names the page rules in whose place the library makes these checks, and which it
-    does not hold as they stand.
+    does not hold as they stand. ``beside``: it answers where one of these rules is broken, too, and
+    before all others.
     """
 
     rules: tuple[Rule, ...]
     guards: tuple[Guard, ...]
     codes: tuple[Code, ...]
     instead_of: tuple[str, ...]
+    beside: tuple[str, ...] = field(default=(), kw_only=True)
 
     def fires(self, view: View, rows: int, broken: Mapping[str, np.ndarray]) -> np.ndarray:
         """(rows,) bool: where this stage answers, were it asked. ``broken``: id -> (rows,) bool, of
@@ -136,6 +138,7 @@ class Numeric(Erratum):
 class PageErrata:
     """The errata of an operator in the names of one of its pages. ``as_page``: of a rule that no
     entry names, the library does as the page says; the page's stages stand among the others.
+    ``early`` and ``late`` are rules that are checked before, and after, all others.
     """
 
     spec: Spec
@@ -144,6 +147,8 @@ class PageErrata:
     tolerated: tuple[Tolerance, ...]
     numeric: tuple[Numeric, ...]
     as_page: bool = False
+    early: frozenset[str] = frozenset()
+    late: frozenset[str] = frozenset()
 
     @cached_property
     def entry(self) -> dict[str, Erratum]:

@@ -61,6 +61,7 @@ class StageForm(EntryForm):
     require: Words = key(_several("a comparison"), ())
     code: tuple[Code, ...] = key(CODES, ())
     instead_of: Words = key(_several("a rule of the page"), ())
+    beside: Words = key(_several("a rule of the page"), ())
 
 
 @dataclass
@@ -101,6 +102,8 @@ class ErrataForm:
     release: str = key(text("the release in quotes"), "", required=True)
     until: str = key(word("part of the first phase", lambda: UNTIL), UNTIL[0])
     otherwise: str = key(word("answer", lambda: OTHERWISE), "")
+    early: Words = key(_several("a rule of the page"), ())
+    late: Words = key(_several("a rule of the page"), ())
     sources: dict[str, str] = key(
         table(
             text("a name"),

@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from opgen.files.gc_pause import gc_paused
-from opgen.files.resources import specs_folder
-from opgen.files.yamlfile import Document, Location, did_you_mean, parse, read
-from opgen.model import CRASH, FileError, Problem, collecting
+from opgen.files.yamlfile import Document, Location, parse, read
+from opgen.model import CRASH, did_you_mean
 from opgen.oracle.as_page import in_order, stages_of
 from opgen.oracle.errata import (
     NEVER,
@@ -33,12 +31,13 @@ from opgen.oracle.errata_form import (
     CHANGES,
     ERRATA,
     EntryForm,
+    ErrataForm,
     FaultForm,
     NumericForm,
     StageForm,
     ToleranceForm,
 )
-from opgen.spec.catalog import API, Catalog, catalog
+from opgen.spec.catalog import Catalog
 from opgen.spec.form_values import Words
 from opgen.spec.language.parse import compiled, condition, relation
 from opgen.spec.language.parse import term as parsed
@@ -64,78 +63,11 @@ def loads(text: str, pages: Catalog, file: str = "<text>") -> Errata:
     return _ErrataReader(parse(text, file), pages).errata()
 
 
-def load_folder(folder: Path, pages: Catalog, shown_as: str = "") -> dict[str, Errata]:
-    """Api -> errata, of every file of a folder; raises FileError with all problems of all files,
-    and where there is none. ``shown_as`` is what messages call the folder.
-    """
-    known: dict[str, Errata] = {}
-    problems: list[Problem] = []
-    paths = sorted(folder.glob("*.yaml"))
-    if not paths:
-        raise FileError.of(str(folder), "", "holds no errata: no file OP.yaml")
-    for path in paths:
-        shown = f"{shown_as or folder}/{path.name}"
-        with collecting(problems):
-            errata = load(path, pages, shown)
-            if errata.api in known:
-                text = f"{known[errata.api].file} has its errata already"
-                problems.append(Problem(shown, None, errata.api, text))
-            known[errata.api] = errata
-    if problems:
-        raise FileError(problems)
-    return known
-
-
-class ShippedErrata(Mapping[str, Errata]):
-    """The errata of a folder by api, each file read when first asked for: one for an operator."""
-
-    def __init__(self, folder: Path) -> None:
-        self.files: dict[str, Path] = {}
-        self.known: dict[str, Errata] = {}
-        for path in sorted(folder.glob("*.yaml")):
-            said = API.search(path.read_text(encoding="utf-8", errors="replace"))
-            api = said[1] if said else self.read(path).api
-            if self.files.setdefault(api, path) != path:
-                text = f"{self.files[api].name} has its errata already"
-                raise FileError.of(f"specs/errata/{path.name}", api, text)
-
-    def read(self, path: Path) -> Errata:
-        return load(path, catalog(), f"specs/errata/{path.name}")
-
-    def __getitem__(self, api: str) -> Errata:
-        if api not in self.known:
-            self.known[api] = self.read(self.files[api])
-        return self.known[api]
-
-    def __contains__(self, api: object) -> bool:
-        return api in self.files
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.files)
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-
-@cache
-def errata() -> ShippedErrata:
-    """The errata that opgen ships, by api."""
-    return ShippedErrata(specs_folder() / "errata")
-
-
-def errata_of(library: str | Path = "") -> Mapping[str, Errata]:
-    """The second source by its name, by api: the folder of this name, or what opgen ships of this
-    release; all that opgen ships where no name is given. Raises FileError where there is neither.
-    """
-    if not str(library):
-        return errata()
-    if Path(library).is_dir():
-        return load_folder(Path(library), catalog())
-    known = {api: own for api, own in errata().items() if own.release == str(library)}
-    if not known:
-        releases = sorted({own.release for own in errata().values()})
-        text = f"no such folder or release{did_you_mean(str(library), releases)}"
-        raise FileError.of("`library`", str(library), f"{text}; known: {', '.join(releases)}")
+def form(path: Path) -> ErrataForm:
+    """What stands in an errata file, without a look at the pages; raises FileError."""
+    document = read(path)
+    known = ERRATA.whole(document)
+    document.raise_problems()
     return known
 
 
@@ -174,21 +106,26 @@ class _ErrataReader:
         something.
         """
         times = Counter(name for _, name in self.entries)
+        for key in ("early", "late"):
+            self.check_rules((key,), getattr(self.form, key), rules)
         for where, form in self.entries.items():
-            section, name = where
+            name = where[1]
             if times[name] > 1:
                 self.doc.problem(where, "is the id of two entries; rename one", name)
             for source in (place.partition(":")[0] for place in form.where):
                 if source not in self.form.sources:
                     text = f"no such source '{source}'{did_you_mean(source, self.form.sources)}"
                     self.doc.problem((*where, "where"), f"{text}; name it under sources")
-            for key in ("rules", "instead_of"):
-                for rule in getattr(form, key, ()):
-                    if rule not in rules:
-                        text = f"no such rule '{rule}'{did_you_mean(rule, rules)}"
-                        self.doc.problem((*where, key), text, f"{section}.{name}")
+            for key in ("rules", "instead_of", "beside"):
+                self.check_rules((*where, key), getattr(form, key, ()), rules)
             for key, text in _faults_of(form):
                 self.doc.problem((*where, key) if key else where, text, name)
+
+    def check_rules(self, where: Location, named: Words, rules: Collection[str]) -> None:
+        for rule in named:
+            if rule not in rules:
+                text = f"no such rule '{rule}'{did_you_mean(rule, rules)}"
+                self.doc.problem(where, text, ".".join(map(str, where[:2])))
 
     # one page -------------------------------------------------------------------------------------
     def page(self, spec: Spec) -> PageErrata:
@@ -209,6 +146,8 @@ class _ErrataReader:
             tuple(entry for entry in entries if isinstance(entry, Tolerance)),
             tuple(entry for entry in entries if isinstance(entry, Numeric)),
             bool(self.form.otherwise),
+            frozenset(self.form.early),
+            frozenset(self.form.late),
         )
 
     def stages(self, spec: Spec, own: list[Stage]) -> tuple[Stage, ...]:
@@ -250,6 +189,7 @@ class _ErrataReader:
             guards=tuple(Guard(None, check) for check in checks if check) or never,
             codes=tuple(sorted(form.code, key=lambda code: (code == CRASH, code))),
             instead_of=form.instead_of,
+            beside=form.beside,
             **facts,
         )
 

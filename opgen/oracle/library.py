@@ -15,13 +15,12 @@ from functools import cached_property
 import numpy as np
 
 from opgen.calls.categorical import Categorical
-from opgen.calls.columns import TensorColumn
 from opgen.calls.layout import self_overlapping, within_storage
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASH, Code, LibraryAnswer
 from opgen.oracle import as_page
 from opgen.oracle.errata import Basis, Errata, Fault, Numeric, PageErrata
-from opgen.oracle.erratafile import errata
+from opgen.oracle.errata_folder import errata
 from opgen.oracle.judgement import Judgement
 from opgen.spec.table_view import TableView
 
@@ -172,8 +171,8 @@ def _stray(judgement: Judgement) -> np.ndarray:
         {p.name for p in judgement.spec.outputs},
         np.zeros(len(judgement.table), dtype=bool),
     )
-    for name, column in judgement.table.columns.items():
-        if isinstance(column, TensorColumn) and not column.plain().all():
+    for name, column in judgement.table.tensors.items():
+        if not column.plain().all():
             backwards = (column.offset < 0) | (column.strides < 0).any(axis=1)
             result |= ~column.null & (~within_storage(column) | backwards)
             if name in outputs:
@@ -199,8 +198,8 @@ def answers_to(
     open_rows = page.as_page | np.isin(judgement.table.product, spoken_of)
     stage = np.where(open_rows, ACCEPTED, UNKNOWN).astype(np.int16)
     asked = as_page.asked(page, view, broken) if page.as_page else [broken] * len(page.stages)
-    for i, check in enumerate(page.stages):
-        fires = open_rows & check.fires(view, rows, asked[i])
+    for i, here in as_page.turns(page, asked):
+        fires = open_rows & page.stages[i].fires(view, rows, here)
         if np.count_nonzero(fires):
             stage[fires] = i
             open_rows &= ~fires

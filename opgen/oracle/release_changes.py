@@ -42,9 +42,11 @@ def changes(before: Mapping[str, Errata], after: Mapping[str, Errata]) -> Iterat
 
 
 def _said(page: PageErrata) -> dict[str, str]:
-    """Id -> what an entry says, in words."""
+    """Id -> what an entry says, in words; and which rules are checked early, and late."""
     known = {name: entry for name, entry in page.entry.items() if not name.startswith(PREFIX)}
-    return {name: said(entry) for name, entry in known.items()}
+    moved = {"early": ", ".join(sorted(page.early)), "late": ", ".join(sorted(page.late))}
+    told = {name: said(entry) for name, entry in known.items()} | moved
+    return {name: what for name, what in told.items() if what}
 
 
 def said(entry: Erratum) -> str:
@@ -53,6 +55,7 @@ def said(entry: Erratum) -> str:
     if isinstance(entry, Stage):
         parts += [rule.id for rule in entry.rules]
         parts += [f"not {readable(guard.require.text)}" for guard in entry.guards]
+        parts += [f"beside {', '.join(entry.beside)}"] if entry.beside else []
         parts.append(f"returns {' or '.join(map(str, entry.codes))}")
         parts += [f"instead of {', '.join(entry.instead_of)}"] if entry.instead_of else []
         parts += ["a fault"] if isinstance(entry, Fault) else []

@@ -18,7 +18,7 @@ import opgen
 from opgen.calls.call_json import ArgumentReader, CallFault, to_json
 from opgen.calls.jsonl import NamedCall, parse_call, read_calls
 from opgen.cli import main
-from opgen.lint.starts import start
+from opgen.lint.new_files import new_file
 from opgen.model import FileError, TensorDesc
 from opgen.spec.catalog import catalog
 from tests.support import unmeasured
@@ -398,12 +398,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         "torn.jsonl.gz",
         "no.jsonl.gz",
         "damaged.jsonl.gz",
-        "latin.jsonl",
         "missing.jsonl",
         ".",
     ):
         with pytest.raises(FileError, match="cannot be read: "):
             read_calls(tmp_path / name, catalog().kinds)
+    with pytest.raises(FileError, match="latin.jsonl: not UTF-8: byte 8 is 0xe9"):
+        read_calls(tmp_path / "latin.jsonl", catalog().kinds)
 
 
 @pytest.mark.parametrize("length", [1 << 20, 1])
@@ -470,7 +471,7 @@ def test_the_text_after_an_id_is_remembered_only_where_it_is_a_call() -> None:
 @pytest.mark.parametrize("many", [True, False])
 def test_json_that_is_no_call_file_gets_one_message(tmp_path, many, indent, options):
     """An array, and JSON over several lines; an object on one line is a call."""
-    call = json.loads(start("calls", "reflection_pad2d_backward").splitlines()[0])
+    call = json.loads(new_file("calls", "reflection_pad2d_backward").splitlines()[0])
     path = tmp_path / "calls.json"
     path.write_text(json.dumps([call] if many else call, indent=indent), encoding="utf-8")
     judged = CliRunner().invoke(main, ["judge", str(path), *options])
@@ -490,7 +491,7 @@ def test_json_that_is_no_call_file_gets_one_message(tmp_path, many, indent, opti
 )
 def test_judge_fails_on_invalid_calls_where_it_is_asked_to(tmp_path, truth, lines, code):
     path = tmp_path / "calls.jsonl"
-    calls = start("calls", "reflection_pad2d_backward").splitlines()[lines]
+    calls = new_file("calls", "reflection_pad2d_backward").splitlines()[lines]
     path.write_text("\n".join(calls), encoding="utf-8")
     words = ["judge", str(path), "--truth", truth]
     assert CliRunner().invoke(main, words).exit_code == 0

@@ -16,7 +16,7 @@ from opgen.cli import main
 from opgen.oracle import backtest
 from opgen.oracle.backtest import BacktestReport
 from opgen.oracle.errata import Errata
-from opgen.oracle.erratafile import errata
+from opgen.oracle.errata_folder import errata
 from opgen.spec.catalog import catalog
 
 SAMPLE = Path(__file__).parents[1] / "data" / "library_sample.jsonl.gz"
@@ -188,7 +188,7 @@ def test_a_summary_ends_in_totals_and_all_shows_every_disagreement(tmp_path: Pat
     text, whole = run(str(file))[1], run("--all", str(file))[1]
     agreed = len(firm) - len(wrong)
     assert text.splitlines()[-1].startswith(
-        f"of {len(firm)} firm rows the library agrees on {agreed}, the page on "
+        f"of {len(firm)} firm rows, the library agrees with {agreed}, and the page with "
     )
     assert "disagreements: 9" in text and "... and 4 more: --all lists them" in text
     assert whole.count("was 561103; library") == 9 > text.count("was 561103; library")

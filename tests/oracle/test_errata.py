@@ -17,7 +17,7 @@ from opgen.calls.table import from_calls
 from opgen.files.resources import specs_folder
 from opgen.golden.avg_pool2d_backward import golden
 from opgen.model import Argument, Call, FileError, LibraryAnswer, TensorDesc
-from opgen.oracle import erratafile, library
+from opgen.oracle import errata_folder, erratafile, library
 from opgen.oracle.errata import Errata, Fault
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.catalog import catalog
@@ -271,7 +271,7 @@ def refused(text: str) -> str:
 
 # reading ------------------------------------------------------------------------------------------
 def test_every_shipped_file_reads_and_names_one_release() -> None:
-    known = erratafile.errata()
+    known = errata_folder.errata()
     assert set(known) <= set(catalog().kinds)
     assert library.releases(known) == ("2026-08",)
     for api, errata in known.items():
@@ -279,7 +279,7 @@ def test_every_shipped_file_reads_and_names_one_release() -> None:
 
 
 def test_every_entry_says_where_it_was_read() -> None:
-    for errata in erratafile.errata().values():
+    for errata in errata_folder.errata().values():
         for page in errata.pages.values():
             assert all("/" in place for entry in page.entry.values() for place in entry.where)
 
@@ -438,10 +438,12 @@ def test_bad_fragments_are_refused(old: str, new: str, message: str) -> None:
 
 def test_shipped_errata_have_one_file_per_operator_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(TEXT, encoding="utf-8")
-    assert {api: own.api for api, own in erratafile.ShippedErrata(tmp_path).items()} == {PAD: PAD}
+    assert {api: own.api for api, own in errata_folder.ShippedErrata(tmp_path).items()} == {
+        PAD: PAD
+    }
     (tmp_path / "a.yaml").write_text(TEXT, encoding="utf-8")
     with pytest.raises(FileError, match=f"b.yaml: {PAD}: a.yaml has its errata already"):
-        erratafile.ShippedErrata(tmp_path)
+        errata_folder.ShippedErrata(tmp_path)
 
 
 def test_a_folder_says_the_problems_of_all_its_files_and_has_one_file_per_operator(
@@ -453,7 +455,7 @@ def test_a_folder_says_the_problems_of_all_its_files_and_has_one_file_per_operat
         TEXT.replace("basis: inferred", "basis: guessed", 1), encoding="utf-8"
     )
     with pytest.raises(FileError) as caught:
-        erratafile.load_folder(tmp_path, catalog())
+        errata_folder.load_folder(tmp_path, catalog())
     assert [problem.file for problem in caught.value.problems] == [
         f"{tmp_path}/b.yaml",
         f"{tmp_path}/c.yaml",
@@ -463,7 +465,7 @@ def test_a_folder_says_the_problems_of_all_its_files_and_has_one_file_per_operat
     ) and "no such basis 'guessed'" in str(caught.value)
     (tmp_path / "b.yaml").unlink()
     (tmp_path / "c.yaml").unlink()
-    assert list(erratafile.load_folder(tmp_path, catalog())) == [PAD]
+    assert list(errata_folder.load_folder(tmp_path, catalog())) == [PAD]
 
 
 def test_a_stage_that_answers_for_every_call_is_refused() -> None:
@@ -483,7 +485,7 @@ def test_all_problems_come_at_once() -> None:
 
 # answering ----------------------------------------------------------------------------------------
 def test_an_operator_without_errata_has_no_answer() -> None:
-    others = {api: own for api, own in erratafile.errata().items() if api != PAD}
+    others = {api: own for api, own in errata_folder.errata().items() if api != PAD}
     assert library.answers_to(judged(pad()), others) is None
 
 
@@ -680,7 +682,7 @@ def test_an_acceptance_is_no_firmer_than_what_lets_it_pass() -> None:
     """A tolerance, or a check in place of the page's; those that do not apply or that nothing
     breaks count for nothing.
     """
-    known = erratafile.errata()[POOL]
+    known = errata_folder.errata()[POOL]
     (name, page), *_ = known.pages.items()
     calls = (
         pool(),
@@ -720,7 +722,7 @@ def test_an_acceptance_is_no_firmer_than_what_lets_it_pass() -> None:
 def test_answers_have_at_most_two_codes() -> None:
     assert all(
         len(s.codes) <= 2
-        for e in erratafile.errata().values()
+        for e in errata_folder.errata().values()
         for page in e.pages.values()
         for s in page.stages
     )
@@ -804,7 +806,7 @@ def test_a_crash_differs_from_a_page_that_admits_any_error(code: str, differs: b
 
 
 def test_a_difference_without_an_entry_stands_out() -> None:
-    known = erratafile.errata()[POOL]
+    known = errata_folder.errata()[POOL]
     (name, page), *_ = known.pages.items()
     bare = replace(
         page, tolerated=(), stages=tuple(stage for stage in page.stages if stage.id != "divisor")
@@ -965,7 +967,7 @@ def test_a_device_may_fault_where_a_kernel_is_wrong(call: Call, fault: str) -> N
 def test_a_fault_says_why() -> None:
     faults = [
         stage
-        for errata in erratafile.errata().values()
+        for errata in errata_folder.errata().values()
         for page in errata.pages.values()
         for stage in page.stages
         if isinstance(stage, Fault)

@@ -160,6 +160,17 @@ def test_a_product_that_no_page_knows_is_unsupported_and_the_library_unknown() -
     assert "library: not known" in shown
 
 
+def test_a_product_that_one_page_alone_supports() -> None:
+    """By line 17 of its page; line 180 bars BFLOAT16 from other products."""
+    row, limit = {"shape": [3], "dtype": "BFLOAT16", "format": "ND"}, {"value": 1, "dtype": "FLOAT"}
+    args = {"gradOutput": row, "self": row, "min": limit, "max": limit, "out": row}
+    call = {"id": "h", "op": "aclnnHardtanhBackward", "product": "ascend310b", "args": args}
+    older = with_(call, "product", "ascend310p")
+    calls = [json.dumps(call), older, with_(POOL, "product", "ascend310b")]
+    found = [answers([line])[0]["page"] for line in calls]
+    assert [page["bucket"] for page in found] == ["valid", "stated", "unsupported_product"]
+
+
 def test_the_text_says_the_call_the_clause_the_rule_and_the_values() -> None:
     layout = with_(PAD, "args/self/format", "NCHW")
     text = run(
@@ -222,7 +233,7 @@ def test_a_product_that_no_page_knows_is_an_error_of_the_file(product: str, hint
     line = json.dumps({**PAD, "product": product})
     result = CliRunner().invoke(main, ["judge", "-"], input=line)
     suggestion = f" (did you mean '{hint}'?)" if hint else ""
-    known = "known: ascend310p, ascend910, ascend910b, ascend910_93, ascend950"
+    known = "known: ascend310p, ascend910, ascend910b, ascend910_93, ascend950, ascend310b"
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == f"<stdin>:1: no such product {product!r}{suggestion}; {known}\n"
 
@@ -286,7 +297,24 @@ def test_standard_input_is_read_as_a_file_is_whatever_the_locale(tmp_path: Path,
 
 def test_standard_input_that_is_no_utf_8_is_refused() -> None:
     result = CliRunner().invoke(main, ["judge", "-"], input=b'{"id": "a\xff"}\n')
-    assert (
-        result.exit_code == 2
-        and "<stdin>: cannot be read: 'utf-8' codec can't decode byte 0xff" in result.stderr
+    assert result.exit_code == 2 and "<stdin>: not UTF-8: byte" in result.stderr
+
+
+def test_a_bundle_is_no_file_of_calls(tmp_path: Path) -> None:
+    opgen.generate(["silu_backward"], products=["ascend310p"], output=tmp_path / "s.h5", workers=1)
+    result = CliRunner().invoke(main, ["judge", str(tmp_path / "s.h5")])
+    assert result.exit_code == 2 and result.stderr == (
+        f"{tmp_path / 's.h5'}: is an HDF5 file, such as a bundle or results, and no text; see opgen"
+        " inspect\n"
     )
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+@pytest.mark.parametrize("options", [[], ["--skip-bad-lines"], ["--fail-on", "invalid"]])
+def test_no_call_is_no_answer_and_no_error(text: str, options: list[str]) -> None:
+    """One line per call, so none; a file whose every line is bad is refused all the same."""
+    result = CliRunner().invoke(main, ["judge", *options], input=text)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "standard input: no calls\n"
+    bad = CliRunner().invoke(main, ["judge", *options], input=f"{text}no call\n")
+    assert (bad.exit_code, bad.stdout) == (2, "") and "standard input: no calls" not in bad.stderr

@@ -497,6 +497,33 @@ def test_a_break_of_several_relations_tells_the_line_of_the_first() -> None:
     ]
 
 
+def broken(name: str, product: str, **args: Any) -> Any:
+    """What is expected of one call of an operator that ships."""
+    spec = SPECS[name]
+    return judge(
+        spec, from_calls(spec.api, spec.kinds, [Call(spec.api, product, args)])
+    ).expectation(0)
+
+
+def test_a_product_is_refused_with_the_code_that_the_page_has_for_it_alone() -> None:
+    name = "fused_linear_cross_entropy_loss_grad"
+    args: dict[str, Any] = dict.fromkeys(SPECS[name].parameters) | {"labelSmoothing": 0.0}
+    assert set(broken(name, "ascend910", **args).codes) == {161001, 361001}
+    assert 361001 not in broken(name, "ascend910b", **args).codes
+
+
+def test_memory_counts_the_image_that_is_wide_as_the_one_and_high_as_the_other() -> None:
+    """Of 2^17 rows against as many columns, either image alone has the extent of a line."""
+    long = 2**17
+    said = broken(
+        "upsample_bilinear2d_backward_v2", "ascend910b",
+        gradOut=T((1, 1, long, 1), "FLOAT", "NCHW"), out=T((1, 1, 1, long), "FLOAT", "NCHW"),
+        outputSize=(long, 1), inputSize=(1, 1, 1, long),
+        alignCorners=False, scalesH=float(long), scalesW=1 / long,
+    )  # fmt: skip
+    assert "memory" in [rule.rule for rule in said.breaks]
+
+
 @pytest.mark.parametrize("name", ["group_norm_backward", "convolution_backward.ascend910b"])
 def test_a_dtype_that_each_product_has_a_line_for_is_found_there(name: str) -> None:
     spec = SPECS[name]

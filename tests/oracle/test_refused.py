@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from opgen.calls.jsonl import parse_call
-from opgen.lint.starts import start
+from opgen.lint.new_files import new_file
 from opgen.model import Expectation, LibraryAnswer
 from opgen.oracle.callfiles import JudgedCall
 from opgen.spec.catalog import catalog
@@ -22,7 +22,7 @@ from opgen.spec.catalog import catalog
 )
 def test_a_call_is_refused_where_no_source_that_is_asked_admits_it(page, library, refused):
     """By both, by the page, by the library."""
-    line = start("calls", "reflection_pad2d_backward").splitlines()[0]
+    line = new_file("calls", "reflection_pad2d_backward").splitlines()[0]
     known = LibraryAnswer("r", library, "read") if library else None
     judged = JudgedCall(parse_call(line, catalog().kinds), Expectation(page, "valid", ()), known)
     assert [judged.refused(truth) for truth in ("both", "page", "library")] == refused

@@ -29,10 +29,9 @@ class Deviation:
     known: str
 
 
-def beside(page: PageErrata) -> list[Deviation]:
+def library_deviations(page: PageErrata) -> list[Deviation]:
     """The deviations of a page, by kind."""
-    every = [*_tolerated(page), *_stages(page)]
-    return sorted(every, key=lambda each: KINDS.index(each.kind))
+    return sorted([*_tolerated(page), *_stages(page)], key=lambda each: KINDS.index(each.kind))
 
 
 def _tolerated(page: PageErrata) -> Iterator[Deviation]:
@@ -77,7 +76,9 @@ def _rules(page: PageErrata, ids: Iterable[str]) -> tuple[Rule, ...]:
 
 
 def _when(entry: Erratum) -> str:
-    return readable(entry.when.text) if entry.when else ""
+    when = readable(entry.when.text) if entry.when else ""
+    others = ", ".join(entry.beside) if isinstance(entry, Stage) else ""
+    return " ".join(filter(None, (when, others and f"beside {others}")))
 
 
 def _asked(stage: Stage) -> str:
