@@ -26,6 +26,8 @@ from opgen.suite.planning.plan import Plan
 
 Given: TypeAlias = Mapping[str, Mapping[str, ArrayLike]]
 """Id -> input -> values that no recipe draws, row-major."""
+UNLIMITED = (-np.inf, np.inf)
+"""The range of a tensor of which neither a call nor a rule says anything."""
 BATCH_ELEMENTS = 1 << 16
 """Elements of one batch's tensors beyond which it is cut: small enough for the cache, large enough
 for numpy."""
@@ -84,7 +86,10 @@ def batches(
     """
     spec = judged.spec
     used, position = np.unique(cases.row[rows], return_inverse=True)
-    limits = values.limits(judged)
+    limits = {
+        name: np.where(np.isnan(ends), UNLIMITED, ends)
+        for name, ends in values.limits(judged).items()
+    }
     ids, recipe = [cases.id[row] for row in rows.tolist()], cases.recipe.take(rows)
     arrays = [given.get(name, {}) for name in ids] if given else [{}] * len(ids)
     alike, _ = factorize(
@@ -112,8 +117,9 @@ def batches(
             described, between[calls].tolist(), [recipe[i] for i in first.tolist()], strict=True
         ):
             follows = roles[name] == "saved" and RECIPES[drawn_by].consistent
+            limited = low <= high and (low, high) != UNLIMITED
             if isinstance(desc := descs[name], TensorDesc) and (desc.range or not follows):
-                descs[name] = replace(desc, range=(low, high) if low <= high else desc.range)
+                descs[name] = replace(desc, range=(low, high) if limited else desc.range)
     null = {p.name: judged.view.get((p.name, "null")).data[calls] for p in tensors}
     for name, absent in null.items():
         for i in np.flatnonzero(absent).tolist():

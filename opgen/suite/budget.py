@@ -50,13 +50,13 @@ class LeftOut(NamedTuple):
         shown = self.cases[0] + (", ..." if len(self.cases) > 1 else "")
         count = f"{len(self.cases)} case" + "s" * (len(self.cases) != 1)
         what = "without data" if self.data_only else "left out"
-        return f"{self.page}: {count} {what} by the plan's key '{self.key}': {shown}"
+        return f"{self.page}: {count} {what}, because the plan limits '{self.key}': {shown}"
 
 
 def left_out(cases: CaseTable, tier: Tier) -> dict[str, np.ndarray]:
     """Key of the tier -> (cases,) bool: the cases of one page that pass its budget. Valid calls
     that no other needs go first, the last of them first: a covering array has its best rows in
-    front.
+    front. What takes no bytes passes none.
     """
     invalid = cases.kind.mask(lambda kind: kind == "invalid")
     cost = np.where(invalid, 0.0, elements(cases.calls[0])[cases.row]) * BYTES
@@ -65,7 +65,7 @@ def left_out(cases: CaseTable, tier: Tier) -> dict[str, np.ndarray]:
     needed |= cases.kind.mask(lambda kind: kind != "valid")
     order = np.concatenate([np.flatnonzero(needed), np.flatnonzero(~needed)])
     passed = {
-        "bytes": np.cumsum(cost[order]) > tier.bytes,
+        "bytes": (np.cumsum(cost[order]) > tier.bytes) & (cost[order] > 0),
         "cases": np.arange(1, len(cases) + 1) > tier.cases,
     }
     return {key: over[np.argsort(order)] for key, over in passed.items()}

@@ -9,11 +9,10 @@ that is not asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 
-from opgen.calls.columns import ScalarColumn, TensorColumn
 from opgen.calls.layout import self_overlapping, within_storage
 from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
@@ -65,18 +64,8 @@ def computable(judged: Judgement, answers: LibraryAnswers | None) -> np.ndarray:
                     & _asked_for(guard, judged)
                     & ~_of_nothing(guard, judged)
                 )
-    required = np.ones(len(judged.table), dtype=bool)
-    for parameter in judged.spec.parameters.values():
-        column = judged.table.columns[parameter.name]
-        name = parameter.name
-        needed = (
-            not _optional(judged, name)
-            if parameter.kind == "tensor"
-            else name in _extents_follow_from(judged.spec)
-        )
-        if needed and not isinstance(column, ScalarColumn):
-            required &= ~column.null
-    return np.asarray(judged.valid | (asked & required & ~spoilt))
+    spoilt |= _missing(judged) | _beyond_the_reals(judged)
+    return np.asarray(judged.valid | (asked & ~spoilt))
 
 
 def _of_nothing(guard: Guard, judged: Judgement) -> np.ndarray:
@@ -84,10 +73,9 @@ def _of_nothing(guard: Guard, judged: Judgement) -> np.ndarray:
     over nothing are 0.
     """
     relation, rows = guard.require, len(judged.table)
-    least = [term.read(NOTHING).data for term in relation.right if not term.refs]
     if (
         relation.operator != ">="
-        or least != [1]
+        or [term.read(NOTHING).data for term in relation.right if not term.refs] != [1]
         or not {str(name) for name, _ in relation.left.refs} <= _extents(judged.spec)
     ):
         return np.zeros(rows, dtype=bool)
@@ -168,12 +156,44 @@ def _items_that_shape_nothing(spec: Spec) -> set[str]:
     return {name for p in idle for slots in p.items.values() for slot in slots for name in slot}
 
 
-def _optional(judged: Judgement, name: str) -> bool:
-    """Whether the page is silent about a null pointer here; where it forbids one, there is nothing
-    to compute with.
+def _missing(judged: Judgement) -> np.ndarray:
+    """(rows,) bool: where a null pointer stands for an array that extents follow from, or for an
+    input that the page asks for, or that a spec says when to ask for: of all others the page is
+    silent, and there is an answer without them.
     """
-    rule = judged.spec.rule.get(f"{name}.null")
-    return rule is None or rule.bucket == "assumed"
+    view, rows = judged.view, len(judged.table)
+    arrays = [view.get((name, "null")).data for name in _extents_follow_from(judged.spec)]
+    names = {f"{p.name}.null" for p in judged.spec.inputs}
+    inputs = [
+        guard.broken(view, rows)
+        for rule, _ in judged.breaking
+        for guard in rule.guards
+        if rule.id in names and (guard.when is not None or rule.bucket != "assumed")
+    ]
+    return np.asarray(np.logical_or.reduce([np.zeros(rows, dtype=bool), *arrays, *inputs]))
+
+
+def _beyond_the_reals(judged: Judgement) -> np.ndarray:
+    """(rows,) bool: where complex numbers come in that the page does not list, so that its formula
+    is one of real numbers, or where an output that is asked for cannot hold them.
+    """
+    complex_ = np.array(
+        [name in DTYPES and DTYPES[name].complex for name in vocabulary().names["dtype"]]
+    )
+
+    def of(name: str) -> np.ndarray:
+        dtype = judged.view.get((name, "dtype"))
+        return np.asarray(complex_[dtype.data] & dtype.bound)
+
+    inputs = [p.name for p in judged.spec.inputs]
+    unlisted = [
+        of(rule.parameter) & rows
+        for rule, rows in judged.breaking
+        if rule.key == "dtype" and rule.parameter in inputs
+    ]
+    lost = [asked & ~of(name) for name, asked in judged.wanted.items()]
+    given = np.logical_or.reduce([of(name) for name in inputs])
+    return np.asarray(np.logical_or.reduce([*unlisted, *(given & here for here in lost)]))
 
 
 def holdable(table: CallTable) -> np.ndarray:
@@ -182,22 +202,8 @@ def holdable(table: CallTable) -> np.ndarray:
     """
     known = np.array([name in DTYPES for name in vocabulary().names["dtype"]])
     result = np.ones(len(table), dtype=bool)
-    for column in table.columns.values():
-        if isinstance(column, TensorColumn):
-            result &= column.null | (known[column.dtype] & within_storage(column))
-    return result
-
-
-def sized(table: CallTable, wanted: Mapping[str, np.ndarray]) -> np.ndarray:
-    """(rows,) bool: no extent is negative of an input, or of an output where it is ``wanted``. A
-    page, or a spec that has none, may say nothing of such tensors; there is no array of that size
-    all the same.
-    """
-    result = np.ones(len(table), dtype=bool)
-    for name, column in table.columns.items():
-        if isinstance(column, TensorColumn):
-            counted = (column.shape >= 0).all(axis=1)
-            result &= (counted | ~wanted[name]) if name in wanted else counted
+    for column in table.tensors.values():
+        result &= column.null | (known[column.dtype] & within_storage(column))
     return result
 
 
@@ -207,8 +213,6 @@ def single(table: CallTable, outputs: Iterable[str]) -> np.ndarray:
     nobody promises. Inputs may repeat theirs, they are only read.
     """
     result = np.ones(len(table), dtype=bool)
-    for name in outputs:
-        column = table.columns[name]
-        if isinstance(column, TensorColumn):
-            result &= ~self_overlapping(column)
+    for name in table.tensors.keys() & set(outputs):
+        result &= ~self_overlapping(table.tensors[name])
     return result

@@ -145,8 +145,7 @@ def told(fact: CallFact, view: TableView) -> np.ndarray:
 def _like(column: TensorColumn, fact: CallFact, view: TableView) -> np.ndarray:
     """(rows,) bool: whether a tensor agrees in a fact with the one before."""
     assert fact.before is not None
-    other = view.table.columns[fact.before[0]]
-    assert isinstance(other, TensorColumn)
+    other = view.table.tensors[fact.before[0]]
     if fact.reference[1] != "shape":
         name = str(fact.reference[1])
         same = getattr(column, name) == getattr(other, name)

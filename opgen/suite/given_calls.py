@@ -11,7 +11,7 @@ from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
 from opgen.calls.factorize import factorize
 from opgen.calls.jsonl import NamedCall
-from opgen.calls.purposes import Purposes
+from opgen.calls.purposes import Purpose, Purposes
 from opgen.calls.table import CallTable, from_calls
 from opgen.model import Call, FileError, Kind, Problem
 from opgen.numerics.recipes import DEFAULT
@@ -19,6 +19,7 @@ from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Given
 from opgen.suite.budget import NO_LIMIT, CaseLimit
+from opgen.suite.enumeration.routes import computed_by
 from opgen.suite.planning.plan import Plan
 from opgen.suite.suite import Source, Suite, joined, labelled_suite
 from opgen.suite.values import unlawful
@@ -39,8 +40,8 @@ def call_suite(
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
     the arrays of its tensors; the call's own recipe draws the others, or else ``recipe``. Calls
     beyond the ``limit`` have no data. ``source`` is that of
-    :func:`opgen.suite.suite.plan_suite`. FileError of the calls' ``file`` where a given array holds
-    what the rules of its page forbid.
+    :func:`opgen.suite.suite.plan_suite`. FileError of the calls' ``file``, if one is named, where a
+    given array holds what the rules of its page forbid.
     """
     number, first = factorize([id(named.call) for named in calls])
     distinct = [calls[i].call for i in first.tolist()]
@@ -58,9 +59,10 @@ def call_suite(
             np.searchsorted(mine, number[places[-1]]),
             [entry.id for entry in entries],
             [entry.extra.get("recipe", recipe) for entry in entries],
+            [computed_by(entry.extra.get("kernels")) for entry in entries],
         )
         judged = judge(spec, table)
-        problems += unlawful(judged, cases.row, entries if given else [], given, file)
+        problems += unlawful(judged, cases.row, entries if given and file else [], given, file)
         if not problems:
             parts.append(labelled_suite(of_operator, judged, cases, given, limit, source))
     if problems:
@@ -73,16 +75,22 @@ def table_suite(
 ) -> Suite:
     """One case per row of a judged table, whose data are drawn by its recipe."""
     every = np.arange(len(ids))
-    cases = _cases(judged.table, every, ids, recipes)
+    cases = _cases(judged.table, every, ids, recipes, [""] * len(ids))
     part = labelled_suite(plan, judged, cases, NOTHING, NO_LIMIT, source)
     return joined([(judged.spec, plan)], [part], [every])
 
 
 def _cases(
-    table: CallTable, row: np.ndarray, ids: Sequence[str], recipes: Sequence[str]
+    table: CallTable,
+    row: np.ndarray,
+    ids: Sequence[str],
+    recipes: Sequence[str],
+    notes: Sequence[str],
 ) -> CaseTable:
-    """Cases that somebody gives, for no purpose that is known."""
+    """Cases that somebody gives; of their purposes only the ``notes`` are known, if any."""
     kind: Categorical[Kind] = Categorical.constant("given", len(ids))
-    purposes: Categorical[Purposes] = Categorical.constant((), len(ids))
+    purposes: Categorical[Purposes] = Categorical.of(
+        [(Purpose("note", note=note),) if note else () for note in notes]
+    )
     nearest = Categorical.constant("", len(ids))
     return CaseTable.of_calls(table, row, ids, kind, purposes, nearest, Categorical.of(recipes))

@@ -19,8 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from opgen.calls.jsonl import NamedCall
-from opgen.files.yamlfile import did_you_mean
-from opgen.model import FileError, Problem, TensorDesc, size
+from opgen.model import FileError, Problem, TensorDesc, did_you_mean, size
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
 
@@ -122,8 +121,16 @@ def _fitting(key: str, desc: TensorDesc, array: Any) -> Array:
         )
     if desc.dtype == "BFLOAT16" and array.dtype == np.uint16:
         array = array.view(ml_dtypes.bfloat16)
-    if array.dtype.kind not in "fciu" and array.dtype != ml_dtypes.bfloat16:
+    numbers = "bfciu" if desc.dtype == "BOOL" else "fciu"
+    if array.dtype.kind not in numbers and array.dtype != ml_dtypes.bfloat16:
         raise DumpFault(f"data: {key}: {array.dtype} is not a number")
     if array.dtype.kind == "c" and not DTYPES[desc.dtype].complex:
         raise DumpFault(f"data: {key}: is complex, the call says {desc.dtype}")
-    return np.asarray(array.astype(np.complex128 if DTYPES[desc.dtype].complex else np.float64))
+    values = np.asarray(array.astype(DTYPES[desc.dtype].wide))
+    if DTYPES[desc.dtype].whole:
+        low, high = DTYPES[desc.dtype].limits
+        held = (values >= low) & (values <= high) & (np.floor(values) == values)
+        for place in np.argwhere(~held)[:1].tolist():
+            what = f"is {values[tuple(place)]:g}, no whole number that {desc.dtype} and DOUBLE hold"
+            raise DumpFault(f"data: {key}{place} {what}")
+    return values

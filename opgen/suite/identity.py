@@ -15,7 +15,7 @@ from opgen.calls.case_table import CaseTable
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Expectation, LibraryAnswer
 from opgen.oracle.errata import Errata
-from opgen.oracle.erratafile import errata
+from opgen.oracle.errata_folder import errata
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch
 
@@ -61,8 +61,8 @@ def _answer(answer: Expectation | LibraryAnswer | None) -> str:
 
 
 def spec_digest(spec: Spec) -> str:
-    """Of a page's spec and the tables that all specs share."""
-    return joint_digest((spec.digest, vocabulary().digest))
+    """Of a page's spec and of the tables that all specs share, as far as the page knows them."""
+    return joint_digest((spec.digest, vocabulary().digest(spec.products)))
 
 
 def errata_digest(spec: Spec, source: Mapping[str, Errata] | None = None) -> str:

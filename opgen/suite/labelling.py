@@ -12,14 +12,14 @@ import numpy as np
 
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
-from opgen.calls.layout import elements
+from opgen.calls.layout import elements, non_negative
 from opgen.model import LibraryAnswer
 from opgen.oracle.errata import Errata
 from opgen.oracle.judgement import Judgement
 from opgen.oracle.library import LibraryAnswers, answers_to
 from opgen.suite.batch import Given
 from opgen.suite.budget import CaseLimit
-from opgen.suite.computable import computable, holdable, single, sized
+from opgen.suite.computable import computable, holdable, single
 from opgen.suite.inconclusive import why_inconclusive
 from opgen.suite.planning.plan import Plan
 from opgen.suite.values import drawable, summable
@@ -48,7 +48,7 @@ def label(
         whole = [_whole(judged, given.get(name, {}), call) for name, call in calls]
         drawn &= ~np.array(whole, dtype=bool)
     accepts = data & judged.admits(0)[cases.row]  # a refusal that the page asks for is evidence
-    labelled = replace(
+    return replace(
         cases,
         page=judged.expectations().take(cases.row),
         library=library.take(cases.row),
@@ -56,8 +56,7 @@ def label(
         phase=np.where(data, 2, 1),
         compute=Categorical.of(judged.compute.dtype.tolist()).take(cases.row).where(data, ""),
         inconclusive=why_inconclusive(judged, plan, cases).where(accepts, ""),
-    )
-    return labelled, without
+    ), without
 
 
 def _with_data(
@@ -84,7 +83,7 @@ def _conditions(
     """What a call with data must be, (calls,) bool, and what is said of those that are not."""
     table, why = judged.table, judged.spec.status_only
     yield np.full(len(table), not why), f"only statuses are checked: {why}"
-    yield sized(table, judged.wanted), "an extent is negative"
+    yield non_negative(table, judged.wanted), "an extent is negative"
     yield computable(judged, answers), "the rules that they break leave no gradient to expect"
     yield (
         holdable(table),

@@ -1,14 +1,17 @@
 """Calls of a page beyond its plan, drawn at random.
 
 A call has values of the plan that go together. Some of its extents, items and numbers are replaced
-by others, among them those at which devices change what they do; and rules are taken to their
-limits. Nothing here says whether a call is legal; the oracle labels whole tables of what is drawn.
+by others, among them those of the table of sizes, at which devices change what they do; rules are
+taken to their limits; and calls are put on either side of the boundaries of their operator, with
+all that a boundary speaks of at once. Nothing here says whether a call is legal; the oracle labels
+whole tables of what is drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, groupby, islice
 
 import numpy as np
 
@@ -18,18 +21,18 @@ from opgen.numerics.splitmix import SplitMix
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference
+from opgen.spec.sizes import Sizes, shipped_sizes
 from opgen.spec.spec import Parameter, Spec
 from opgen.suite.covering import Model
 from opgen.suite.covering.solver import Solver
 from opgen.suite.enumeration.edit_generator import EditGenerator
+from opgen.suite.enumeration.size_calls import Wanted, put, told_whole
 from opgen.suite.facts import letters_of
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.edits import FOLLOW, EditTable
 from opgen.suite.planning.overlay import Overlay
 from opgen.suite.planning.plan import Plan
 
-SIZES = np.unique([(1 << power) + step for power in range(14) for step in (-1, 0, 1)])[1:]
-"""Extents at which blocks, repeats and buffers of devices end, and their neighbours."""
 SMALL, WIDE = 64, 256
 """A third of all extents are drawn evenly from 1 to the first, a third from 1 to the second: more
 than one block of any alignment."""
@@ -37,8 +40,11 @@ FEW, ITEMS = 3, 9
 """Extents beside large ones are at most the first; most items of arrays are below the second."""
 LARGEST = 1 << 14
 """The largest product of the extents that are drawn for a call."""
-ELEMENTS = 1 << 16
-"""The most elements of all tensors of a call."""
+ELEMENTS, TIMES, MOST = 1 << 16, 4, 1 << 20
+"""The most elements of all tensors of a call. Where a size needs more: so many times what it needs,
+and the most of all."""
+SIZES, OF_EACH = 32, 8
+"""Sizes of several names together that a table has, and calls that are drawn of each."""
 RANKS = 9
 """Tensors have fewer axes than this."""
 GUARDS, BASES = 12, 4
@@ -64,9 +70,15 @@ class DrawnCalls:
 
 
 class RandomCalls:
-    """Calls of one page; what is drawn follows from ``seed`` and what was drawn before."""
+    """Calls of one page; what is drawn follows from ``seed`` and what was drawn before.
 
-    def __init__(self, spec: Spec, plan: Plan, tier: str, seed: int) -> None:
+    ``sizes`` are the extents that a ``table``, by default ``specs/sizes.yaml``, has for all
+    operators, as they are drawn, in ascending order.
+    """
+
+    def __init__(
+        self, spec: Spec, plan: Plan, tier: str, seed: int, table: Sizes | None = None
+    ) -> None:
         self.spec = spec
         self.compiled = CompiledPlan(spec, plan, tier)
         self.random = SplitMix(seed)
@@ -85,6 +97,10 @@ class RandomCalls:
         ]
         free = [ref for ref in dict.fromkeys([*letters, *scalars]) if ref not in spec.equalities]
         self.extents = free
+        table = table or shipped_sizes()
+        self.sizes = np.array(table.drawn)
+        whole = [*told_whole(spec, table)]
+        self.whole, self.of_a_table = cycle(whole), min(SIZES, len(whole))
         self.items = [ref for ref in dict.fromkeys(items) if ref not in (*free, *spec.equalities)]
         self.shapes = [ref for refs in self.compiled.refs for ref in refs if ref[1] == "shape"]
 
@@ -100,38 +116,66 @@ class RandomCalls:
 
     def draw(self, aims: np.ndarray, invalid: bool = False) -> DrawnCalls:
         """About as many calls as ``aims`` has rows, all different: legal ones of at most
-        :data:`ELEMENTS`; or, if ``invalid``, calls that break one rule, which the page forbids.
-        ``aims``: (rows, extents) int64, values that extents shall have, -1 for any.
+        :data:`ELEMENTS`, or of what a size needs; or, if ``invalid``, calls that break
+        one rule, which the page forbids. ``aims``: (rows, extents) int64, values that extents shall
+        have, -1 for any.
         """
-        levels, feasible = self.solver.completed(
-            np.full((len(aims), len(self.compiled.shape)), -1, dtype=np.int64)
-        )
-        levels = levels[feasible]
-        columns = {**self._numbers(aims[feasible]), **self._shapes(len(levels))}
-        drawn = self._judged(levels, columns)
-        legal = np.flatnonzero(self._wanted(drawn, False))
-        parts = [drawn, self._at_limits(drawn.take(legal), levels[legal], _taken(columns, legal))]
-        both = DrawnCalls(
+        levels = self._levels(len(aims))
+        columns = {**self._numbers(aims[: len(levels)]), **self._shapes(len(levels))}
+        drawn = self._judged(levels, Overlay(columns))
+        legal = np.flatnonzero(self._wanted(drawn, ELEMENTS, False))
+        limits = self._at_limits(drawn.take(legal), levels[legal], _taken(columns, legal))
+        every = [(drawn, ELEMENTS), (limits, ELEMENTS), *self._at_sizes()]
+        parts = [
+            part.take(np.flatnonzero(self._wanted(part, most, invalid))) for part, most in every
+        ]
+        calls = DrawnCalls(
             Judgement.concatenate([part.judged for part in parts]),
             np.concatenate([part.recipes for part in parts]),
         )
-        wanted = np.flatnonzero(self._wanted(both, invalid))
-        _, first = both.judged.table.alike(wanted)
-        return both.take(wanted[np.sort(first)])
+        _, first = calls.judged.table.alike(np.arange(len(calls)))
+        return calls.take(np.sort(first))
 
-    def _judged(self, levels: np.ndarray, columns: Columns) -> DrawnCalls:
-        table = self.compiled.builder(levels, Overlay(columns)).table()
-        return DrawnCalls(judge(self.spec, table), np.array(self.compiled.recipes(levels)))
+    def _levels(self, rows: int) -> np.ndarray:
+        """(at most rows, axes) values of the plan that go together."""
+        free = np.full((rows, len(self.compiled.shape)), -1, dtype=np.int64)
+        levels, feasible = self.solver.completed(free)
+        return np.asarray(levels[feasible])
 
-    def _wanted(self, drawn: DrawnCalls, invalid: bool) -> np.ndarray:
-        """(rows,) bool: calls that can be made, and that are legal, or break one rule alone."""
+    def _judged(
+        self, levels: np.ndarray, edits: Overlay, points: Sequence[Wanted] = ({},)
+    ) -> DrawnCalls:
+        builder = self.compiled.builder(levels, edits)
+        put(builder, points)
+        judged = judge(self.spec, builder.table())
+        return DrawnCalls(judged, np.array(self.compiled.recipes(levels)))
+
+    def _wanted(self, drawn: DrawnCalls, most: int | np.ndarray, invalid: bool) -> np.ndarray:
+        """(rows,) bool: calls of at most so many elements that can be made, and that are legal, or
+        break one rule alone.
+        """
         judged = drawn.judged
         if invalid:
             forbids = np.array([rule.forbids for rule in self.spec.rules])
             fit = (judged.broken.sum(axis=0) == 1) & judged.broken[forbids].any(axis=0)
         else:
             fit = judged.valid
-        return np.asarray(fit & representable(judged.table) & (elements(judged.table) <= ELEMENTS))
+        return np.asarray(fit & representable(judged.table) & (elements(judged.table) <= most))
+
+    def _at_sizes(self) -> Iterator[tuple[DrawnCalls, int | np.ndarray]]:
+        """Calls at the next sizes of several names, with few of all other extents; and the most
+        elements that they may have, by those of the smallest legal one at its size.
+        """
+        for _, alike in groupby(islice(self.whole, self.of_a_table), lambda size: size.names):
+            points = [size.values for size in alike]
+            levels = self._levels(OF_EACH * len(points))
+            columns = self._numbers(1 + self.random.small(len(levels), len(self.extents)) % FEW)
+            free = {ref: value for ref, value in columns.items() if ref not in points[0]}
+            drawn = self._judged(levels, Overlay(free), points)
+            held = elements(drawn.judged.table).reshape(len(points), -1)
+            legal = drawn.judged.valid.reshape(held.shape)
+            least = held.min(axis=1, initial=MOST, where=legal)
+            yield drawn, np.clip(TIMES * least, ELEMENTS, MOST).repeat(held.shape[1])
 
     def _at_limits(self, legal: DrawnCalls, levels: np.ndarray, columns: Columns) -> DrawnCalls:
         """Calls on both sides of the limits of some rules: edits of legal calls."""
@@ -152,7 +196,7 @@ class RandomCalls:
             ref: builder.stack(edited[ref], under[ref]) if ref in edited and ref in under else value
             for ref, value in {**under, **edited}.items()
         }
-        return self._judged(levels[table.base], both)
+        return self._judged(levels[table.base], Overlay(both))
 
     # what is drawn --------------------------------------------------------------------------------
     def _one_in(self, many: int, *shape: int) -> np.ndarray:
@@ -164,7 +208,7 @@ class RandomCalls:
         """
         shape = aims.shape
         even = 1 + self.random.small(*shape) % np.where(self._one_in(2, *shape), SMALL, WIDE)
-        sizes = SIZES[self.random.small(*shape) % len(SIZES)]
+        sizes = self.sizes[self.random.small(*shape) % len(self.sizes)]
         values = np.where(aims >= 0, aims, np.where(self._one_in(3, *shape), sizes, even))
         order = np.argsort(np.where(aims >= 0, -1, self.random.small(*shape)), axis=1)
         product = np.cumprod(np.take_along_axis(values, order, axis=1).astype(float), axis=1)

@@ -14,12 +14,20 @@ from opgen.calls.ids import match_ids, select_ids
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.vocabulary import known_products
 from opgen.files.resources import cases_folder
-from opgen.files.yamlfile import did_you_mean
-from opgen.model import LONGEST_ID, TIERS, FileError, Problem, natural, unkept
+from opgen.model import (
+    CALL_PLANS,
+    LONGEST_ID,
+    TIERS,
+    FileError,
+    Problem,
+    did_you_mean,
+    natural,
+    unkept,
+)
 from opgen.numerics.arrays import Array
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.oracle.errata import Errata
-from opgen.oracle.erratafile import errata_of
+from opgen.oracle.errata_folder import errata_of
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
 from opgen.suite.given_calls import call_suite
@@ -29,9 +37,8 @@ from opgen.suite.planning.plan_check import checked_plan, shipped_plan
 from opgen.suite.suite import Each, Suite, plan_suite
 from opgen.suite.where import where
 
-MODELS = "models"
-"""The plan whose calls are the layers of known models, in the folder of this name beside the
-plans."""
+CALL_FILES = (".jsonl", ".jsonl.gz")
+"""How the names of call files end: ``plan`` takes them too."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,12 @@ class Request:
     library: str = ""
     where: str = ""
 
+    def __post_init__(self) -> None:
+        """A plan that is a file of calls stands for these calls."""
+        if self.plan.endswith(CALL_FILES) and not self.calls:
+            object.__setattr__(self, "calls", self.plan)
+            object.__setattr__(self, "plan", Request.plan)
+
     @property
     def name(self) -> str:
         """What a file of this suite is called by default: the tier, the plan file's stem, or
@@ -61,12 +74,12 @@ class Request:
 
     @property
     def files(self) -> list[str]:
-        """The call files whose calls are the cases: a person's own, or the shipped layers of
-        models; none where a plan makes calls.
+        """The call files whose calls are the cases: a person's own, or the shipped
+        ones of :data:`opgen.model.CALL_PLANS`; none where a plan makes calls.
         """
-        if self.calls or self.plan != MODELS:
+        if self.calls or self.plan not in CALL_PLANS:
             return [self.calls] if self.calls else []
-        return sorted(map(str, (cases_folder() / MODELS).glob("*.jsonl")))
+        return sorted(map(str, (cases_folder() / self.plan).glob("*.jsonl")))
 
     def suite(self, each: Each = map) -> Suite:
         """Find everything and enumerate, ``each`` page by page; raises FileError where something
@@ -99,7 +112,8 @@ class Request:
         if unmet:
             raise FileError([Problem("`patterns`", None, pattern, text) for pattern in unmet])
         if not len(suite.cases):
-            raise FileError.of(self.calls or "opgen", "", text)
+            lost = "; ".join(map(str, suite.left_out))
+            raise FileError.of(self.calls or "opgen", "", lost or text)
         suite = where(suite, self.where) if self.where else suite
         return shard(suite, self.shard) if self.shard else suite
 
@@ -113,7 +127,7 @@ class Request:
             raise FileError.of(
                 "`seed_calls`",
                 self.seed_calls,
-                "seeds a plan, and `calls` take none; leave one of them out",
+                "is for a plan, not for `calls`; leave one of them out",
             )
         if self.recipe:
             self._recipe()
@@ -121,7 +135,7 @@ class Request:
             shard_of(self.shard)
         if not self.files:
             self.pages()
-        elif self.plan != MODELS:
+        elif self.plan not in CALL_PLANS:
             plans_of(self.plan, ())  # is not used, but refused where there is none of that name
         _ = self.given
 
@@ -138,8 +152,7 @@ class Request:
                 f"no such tier in the plan of {others}; leave these operators out",
             )
         for plan in plans.values() if others else ():
-            text = f"is a plan of one operator; leave out {others}"
-            raise FileError.of(plan.file, plan.op, text)
+            raise FileError.of(plan.file, plan.op, f"is a plan of one operator; leave out {others}")
         return [(spec, plans[spec.api]) for spec in known.pages(plans)], tier
 
     @cached_property
@@ -198,13 +211,12 @@ class Request:
             lambda call: known.by_page[call.api, call.product],
             lambda spec: shipped_plan(spec.api, self.edition),
         )
-        recipe = self.recipe or DEFAULT
         return call_suite(
             calls,
             page,
             plan,
             given=given,
-            recipe=recipe,
+            recipe=self.recipe or DEFAULT,
             source=self.errata,
             file=self.calls,
         )
@@ -253,11 +265,12 @@ def plans_of(text: str, apis: Iterable[str], edition: str = "") -> tuple[dict[st
         return {api: plan for api, plan in plans.items() if text in plan.tiers}, text
     path, _, tier = text.partition("::")
     if not Path(path).exists():
-        reason = (
-            f"no such tier or file{did_you_mean(text, (*TIERS, MODELS))}; tiers are"
-            f" {', '.join(TIERS)}, or FILE::TIER; '{MODELS}' are layers of networks"
+        raise FileError.of(
+            "`plan`",
+            text,
+            f"no such tier or file{did_you_mean(text, (*TIERS, *CALL_PLANS))}; tiers are"
+            f" {', '.join(TIERS)}, or FILE::TIER; {' and '.join(CALL_PLANS)} are files of calls",
         )
-        raise FileError.of("`plan`", text, reason)
     plan = checked_plan(Path(path), known)
     tier = tier or next(iter(plan.tiers), "")
     if tier not in plan.tiers:
@@ -270,8 +283,7 @@ def shard(suite: Suite, text: str) -> Suite:
     none.
     """
     first, parts = shard_of(text)
-    part = suite.subset(range(first - 1, len(suite.cases), parts))
-    return replace(part, whole=suite.identity)
+    return replace(suite.subset(range(first - 1, len(suite.cases), parts)), whole=suite.identity)
 
 
 def shard_of(text: str) -> tuple[int, int]:
@@ -284,35 +296,3 @@ def shard_of(text: str) -> tuple[int, int]:
     if not 1 <= first <= parts:
         raise FileError.of("`shard`", text, "expects I/N with 1 <= I <= N, for example 1/4")
     return first, parts
-
-
-def remarks(request: Request, suite: Suite) -> list[str]:
-    """What is to be known of a suite: that a plan beside given calls is not used; where calls seed
-    a plan, how many of each page count, and how many more the tier needs beside them; the values
-    of a plan that stand in no call of any page; of which operators only statuses are checked; and
-    that no case has a golden.
-    """
-    golden = any(batch.wanted for batch in suite.batches)
-    nothing = [
-        f"{spec.op}: only statuses are checked: {spec.status_only}"
-        for spec in suite.specs.values()
-        if spec.status_only
-    ] + ([] if golden else ["no case has a golden: only statuses are judged"])
-    if request.files:
-        unused = f"`plan` {request.plan}: is not used; with `calls` there is one case per call"
-        return [*([] if request.plan in (Request.plan, MODELS) else [unused]), *nothing]
-    lines = [
-        f"{name}: {report.given} legal calls given, {len(report.cover)} more cover all tuples"
-        " of the tier"
-        for name, report in suite.reports.items()
-        if report.given and report.cover is not None
-    ]
-    for plan in {plan.file: plan for plan in suite.plans.values()}.values():
-        pages = [suite.reports[name].untried for name in suite.reports if suite.plans[name] is plan]
-        values = [
-            value for value in (pages[0] if pages else ()) if all(value in page for page in pages)
-        ]
-        lines += [
-            f"{plan.file}: no call has {value}: forbidden by {pages[0][value]}" for value in values
-        ]
-    return [*lines, *nothing]

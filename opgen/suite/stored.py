@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from opgen.calls.categorical import Categorical
-from opgen.calls.columns import TensorColumn
 from opgen.calls.layout import storage_elements, volume
 from opgen.calls.stored_tensors import StoredTensors, TensorKind
 from opgen.calls.vocabulary import vocabulary
@@ -23,8 +22,7 @@ def stored(judged: Judgement, used: np.ndarray, of: np.ndarray) -> StoredTensors
     slots: list[tuple[str, str]] = []
     there, dtypes, sizes = [], [], []
     for name in (*(p.name for p in judged.spec.inputs), *wanted):
-        column = judged.table.columns[name]
-        assert isinstance(column, TensorColumn)
+        column = judged.table.tensors[name]
         size, held = (
             (volume(column.shape), wanted[name])
             if name in wanted

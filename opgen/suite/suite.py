@@ -45,6 +45,9 @@ Each: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 """How some work is done for each of several things, in their order: ``map``, or something that has
 other processes help."""
 
+PlannedPage: TypeAlias = tuple[Spec, Plan]
+"""A page, and the plan that its cases are made by."""
+
 Source: TypeAlias = Mapping[str, Errata] | None
 """Api -> errata; None for those that opgen ships."""
 
@@ -121,7 +124,7 @@ class Suite:
 
 
 def plan_suite(
-    pages: Sequence[tuple[Spec, Plan]],
+    pages: Sequence[PlannedPage],
     tier: str,
     products: Sequence[str] = (),
     patterns: Sequence[str] = (),
@@ -144,7 +147,7 @@ def plan_suite(
     ]
     longest_first = sorted(asked, key=lambda page: -len(page[0].rules))
 
-    def of_page(page: tuple[Spec, Plan]) -> Suite:
+    def of_page(page: PlannedPage) -> Suite:
         return _planned(*page, tier, products, patterns, given, random_state, source)
 
     made = each(of_page, longest_first)
@@ -181,10 +184,9 @@ def _planned(
     if tier != CRASHES:
         fatal = crashing(calls.judged, source)[cases.row]
         keep, report.crashing = keep & ~fatal, int(fatal.sum())
-        broken = calls.judged.broken[:, cases.row]
         report.fatal = tuple(
             rule.id
-            for rule, rows in zip(spec.rules, broken, strict=True)
+            for rule, rows in zip(spec.rules, calls.judged.broken[:, cases.row], strict=True)
             if rows.any() and not (rows & ~fatal).any()
         )
     values = {ids[row]: arrays for row, arrays in calls.given.items()}
@@ -251,7 +253,7 @@ def labelled_suite(
 
 
 def joined(
-    pages: Sequence[tuple[Spec, Plan]], parts: Sequence[Suite], places: Sequence[np.ndarray]
+    pages: Sequence[PlannedPage], parts: Sequence[Suite], places: Sequence[np.ndarray]
 ) -> Suite:
     """The suites of several pages as one, in which the cases of each stand at some ``places``."""
     order = np.argsort(np.concatenate([*places, np.zeros(0, dtype=np.int64)]), kind="stable")

@@ -10,17 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from opgen.calls import bigint
-from opgen.calls.columns import TensorColumn
 from opgen.calls.jsonl import NamedCall
 from opgen.model import Problem
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language.functions import constant
 from opgen.spec.rules import Guard, readable, true_where
-from opgen.spec.spec import TOTAL
+from opgen.spec.spec import ENDS, TOTAL
 from opgen.spec.table_view import TableView
-
-ENDS = ("least", "greatest")
-"""What is asked of a tensor's elements one by one; the columns of their limits."""
 
 
 def on_values(guard: Guard) -> bool:
@@ -54,9 +50,8 @@ def limits(judged: Judgement) -> dict[str, np.ndarray]:
     """The same, where what the call says of its data goes before the rules."""
     result = lawful(judged)
     for name, ends in result.items():
-        column = judged.table.columns[name]
-        assert isinstance(column, TensorColumn)
-        result[name] = np.where(np.isnan(column.limits), ends, column.limits)
+        own = judged.table.tensors[name].limits
+        result[name] = np.where(np.isnan(own), ends, own)
     return result
 
 
@@ -103,9 +98,7 @@ def summable(judged: Judgement) -> np.ndarray:
     """(rows,) bool: no tensor whose sum the page limits is drawn element by element."""
     result = np.ones(len(judged.table), dtype=bool)
     for name in {name for name, _ in judged.spec.sums}:
-        column = judged.table.columns[name]
-        assert isinstance(column, TensorColumn)
-        low, high = column.limits.T
+        low, high = judged.table.tensors[name].limits.T
         result &= ~(low < high)
     return result
 

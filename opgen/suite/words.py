@@ -38,7 +38,7 @@ class CallWords:
         self.labels = labels_of(view.spec)
         self.facts = facts_of(view.spec)
         self.shown = {fact.reference: ~told(fact, view) for fact in self.facts}
-        self.tensors = {n: c for n, c in self.columns.items() if isinstance(c, TensorColumn)}
+        self.tensors = view.table.tensors
         self.layouts = {name: _layout(column) for name, column in self.tensors.items()}
         self.whole = np.ones(len(view.table), dtype=bool)
         for name, column in self.tensors.items():
@@ -94,12 +94,11 @@ class CallWords:
             bound = np.array([np.broadcast_to(np.asarray(x.bound), rows) for x in read])
             shown = np.array([self.shown[letter, ""] for letter in letters])
             columns = (np.array([x.data for x in read]).T, shown.T, (shown == bound).all(axis=0))
-            for_row = zip(*(column.tolist() for column in columns), strict=True)
             yield [
                 self._letters_of_row(
                     group, list(compress(zip(letters, x, strict=True), here)), all_
                 )
-                for x, here, all_ in for_row
+                for x, here, all_ in zip(*(column.tolist() for column in columns), strict=True)
             ]
 
     def _letters_of_row(self, group: str, values: list[tuple[str, int]], together: bool) -> str:

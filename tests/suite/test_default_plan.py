@@ -228,6 +228,7 @@ def test_a_file_says_only_what_it_adds_or_changes(tmp_path: Path) -> None:
     [
         ("extends: default", "extends: defualt", "1: no such plan to extend 'defualt'"),
         ("  recipe: {smoke: [grid]}", "  recpie: {smoke: [grid]}", "the key 'values' is missing"),
+        ("  recipe: {smoke: [grid]}", "  ceilMode: default", "the default plan has no 'ceilMode'"),
         ("smoke: [grid]", "smoke: [gird]", "'gird' is none of the axis's values"),
         ("let: {N: 2}", "let: [N]", "plan.yaml:7: let: expects a mapping"),
         ("op: aclnnReflectionPad2dBackward", "op: reflect", "the key 'tiers' is missing"),
@@ -244,6 +245,16 @@ def test_what_is_wrong_in_such_a_file_is_told(
     assert message.removeprefix("1: ") in str(caught.value)
 
 
+def test_a_file_may_take_single_axes_in_an_order_of_its_own(tmp_path: Path) -> None:
+    default = plan_for("reflection_pad2d_backward", Path("nowhere"))
+    names = ["gradInput.view", "size", "rank", "dtype", "product"]
+    told = "".join(f"  {name}: default\n" for name in names).replace("size: default", "size: [9]")
+    plan = written(tmp_path, f"op: aclnnReflectionPad2dBackward\naxes:\n{told}tiers: default\n")
+    assert [axis.name for axis in plan.axes] == names
+    assert all(axis in default.axes for axis in plan.axes if axis.name != "size")
+    assert plan.tiers == default.tiers
+
+
 def test_a_plan_changes_with_the_pages_that_it_follows_from(tmp_path: Path) -> None:
     plan = written(tmp_path, EXTENDED)
     assert plan.digest == written(tmp_path, EXTENDED + "\n# a remark").digest
@@ -256,3 +267,13 @@ def test_ranks_mean_nothing_where_no_shape_has_letters(tmp_path: Path) -> None:
     plan = written(tmp_path, text)
     with pytest.raises(FileError, match="plan.yaml:2: axes.rank: no shape of .* by rank"):
         CompiledPlan(catalog().of(plan.op)[0], plan, "smoke")
+
+
+def test_a_number_without_a_choice_is_what_the_page_leaves() -> None:
+    text = SPEC.replace(
+        "steps: {kind: int64, range: [4, 9]}", "steps: {kind: double, range: [0, 0]}"
+    )
+    spec = specfile.loads(text)
+    plan = plan_for(spec.op, Path("nowhere"), [spec])
+    valid = [case for case in plan_suite([(spec, plan)], "smoke").cases if case.kind == "valid"]
+    assert valid and {case.call.args["steps"] for case in valid} == {0.0}

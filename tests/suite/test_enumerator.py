@@ -28,7 +28,8 @@ from opgen.suite.planning import constraints
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import load_plan
 from opgen.suite.planning.plan_form import Tier
-from opgen.suite.selection import Request, remarks
+from opgen.suite.remarks import remarks
+from opgen.suite.selection import Request
 from opgen.suite.suite import Suite, plan_suite
 from tests.support.suites import EVERY, PAGES, page, plan, suite
 
@@ -512,3 +513,19 @@ def test_aims_say_what_a_call_is_for() -> None:
         "orders a (161002) and b (561103): the code tells which is checked first",
         "one: why",
     ]
+
+
+def test_limits_of_values_are_broken_alone_on_every_product() -> None:
+    made = suite("batch_norm_backward", "smoke")
+    cases = {case.id: case for case in made.cases}
+    for rule, tensor in (("running_var_sign", "runningVar"), ("save_invstd_sign", "saveInvstd")):
+        breaking = [
+            case for case in cases.values() if [one.rule for one in case.page.breaks] == [rule]
+        ]
+        assert {case.call.product for case in breaking} == {*page("batch_norm_backward").products}
+        for case in breaking:
+            assert case.call.args[tensor].range == (-1, -1)
+            twin = cases[case.nearest_valid]
+            assert twin.call.product == case.call.product
+            plain = replace(case.call.args[tensor], range=None)
+            assert {**case.call.args, tensor: plain} == twin.call.args

@@ -8,6 +8,7 @@ import math
 import tracemalloc
 import warnings
 import zipfile
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -20,7 +21,7 @@ from opgen.calls.jsonl import read_calls
 from opgen.cli import main
 from opgen.model import FileError
 from opgen.spec.catalog import catalog
-from opgen.suite.given_data import read_dumps
+from opgen.suite.given_data import DumpFault, read_dump, read_dumps
 from tests.support import device_sample as sample
 
 FLOAT = {"dtype": "FLOAT", "format": "ND"}
@@ -281,9 +282,8 @@ def test_a_damaged_dump_is_one_message(tmp_path, compressed):
     assert refused > 1000
 
 
-@pytest.mark.parametrize(("index", "said"), [(7, "is 7"), (-1, "is -1"), (4, "")])
-def test_an_index_out_of_range_is_told_with_its_place(tmp_path, index, said):
-    """Whether by the page's rule: five words, whose numbers end at 4."""
+def embedding(**more: object) -> dict:
+    """A call that looks up two of five words."""
     args = {
         "grad": {"shape": [2, 3], **FLOAT},
         "indices": {"shape": [2], "dtype": "INT64", "format": "ND"},
@@ -292,8 +292,41 @@ def test_an_index_out_of_range_is_told_with_its_place(tmp_path, index, said):
         "scaleGradByFreq": False,
         "out": {"shape": [5, 3], **FLOAT},
     }
-    embedding = call(op="aclnnEmbeddingDenseBackward", args=args)
-    result = generate(tmp_path, embedding, indices=np.array([0, index]))
+    return call(op="aclnnEmbeddingDenseBackward", args={**args, **more})
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "said"),
+    [
+        ("INT64", [0, 0.5], "indices[1] is 0.5, no whole number that INT64 and DOUBLE hold"),
+        ("INT64", [np.nan, 1], "indices[0] is nan, no whole number"),
+        ("UINT8", [0, 256], "indices[1] is 256, no whole number"),
+        ("INT64", [0, 2**60], "indices[1] is 1.15292e+18, no whole number"),
+        ("BOOL", [0, 2], "indices[1] is 2, no whole number"),
+        ("BOOL", [True, False], ""),
+        ("INT64", [True, False], "indices: bool is not a number"),
+        ("FLOAT16", [0, 0.5], ""),
+    ],
+)
+def test_a_dump_of_whole_numbers_holds_no_others(
+    tmp_path: Path, dtype: str, values: list[float], said: str
+) -> None:
+    args = {"indices": {"shape": [2], "dtype": dtype, "format": "ND"}}
+    (tmp_path / "calls.jsonl").write_text(json.dumps(embedding(**args)))
+    np.savez(tmp_path / "dump.npz", indices=np.array(values))
+    (one,) = read_calls(str(tmp_path / "calls.jsonl"), catalog().kinds)
+    if not said:
+        assert read_dump(one, tmp_path, ["out"])["indices"].tolist() == values
+        return
+    with pytest.raises(DumpFault) as caught:
+        read_dump(one, tmp_path, ["out"])
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(("index", "said"), [(7, "is 7"), (-1, "is -1"), (4, "")])
+def test_an_index_out_of_range_is_told_with_its_place(tmp_path, index, said):
+    """Whether by the page's rule: five words, whose numbers end at 4."""
+    result = generate(tmp_path, embedding(), indices=np.array([0, index]))
     assert result.exit_code == (2 if said else 0), result.output
     if said:
         file = tmp_path / "calls.jsonl"

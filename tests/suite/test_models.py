@@ -8,12 +8,15 @@ from collections import Counter
 import pytest
 
 from opgen.files.resources import cases_folder
+from opgen.generation import kernels
+from opgen.generation.inputs import fill
 from opgen.generation.needs import memory_of, needs
 from opgen.generation.seeding import seeds
 from opgen.model import FileError, TensorDesc
-from opgen.suite.selection import MODELS, Request, remarks
+from opgen.suite.remarks import remarks
+from opgen.suite.selection import Request
 
-LISTS = sorted((cases_folder() / MODELS).glob("*.jsonl"))
+LISTS = sorted((cases_folder() / "models").glob("*.jsonl"))
 BATCHES = (1, 8, 32)
 LARGE = "stable_diffusion.b64.decoder.up3.conv1"
 """Whose tensors have more elements than 32 bits count."""
@@ -38,7 +41,7 @@ def test_every_layer_stands_there_at_each_batch_with_its_source() -> None:
 
 
 def test_a_device_may_accept_every_layer_and_each_has_a_golden() -> None:
-    suite = Request(plan=MODELS).suite()
+    suite = Request(plan="models").suite()
     assert len(suite.cases) == 211
     assert all(0 in case.page.codes for case in suite.cases)
     assert all("memory" in why for why in suite.without_data.values())
@@ -47,7 +50,7 @@ def test_a_device_may_accept_every_layer_and_each_has_a_golden() -> None:
 
 
 def test_batches_differ_in_the_batch_alone_and_weights_are_those_of_the_models() -> None:
-    calls = {entry.id: entry.call for entry, _ in Request(plan=MODELS).given}
+    calls = {entry.id: entry.call for entry, _ in Request(plan="models").given}
     for name, size in PARAMETERS.items():
         weight = calls[name].args["weight"]
         assert isinstance(weight, TensorDesc) and weight.storage_elements == size
@@ -62,7 +65,7 @@ def test_batches_differ_in_the_batch_alone_and_weights_are_those_of_the_models()
 
 
 def test_the_largest_layer_has_more_elements_than_32_bits_count_and_needs_no_such_memory() -> None:
-    suite = Request(plan=MODELS, patterns=(LARGE,)).suite()
+    suite = Request(plan="models", patterns=(LARGE,)).suite()
     [batch] = suite.batches
     sizes = {name: desc.storage_elements for name, desc in batch.tensors.items()}
     assert sizes["input"] == sizes["gradInput"] == 2**32 and sizes["gradOutput"] == 2**31
@@ -71,10 +74,32 @@ def test_the_largest_layer_has_more_elements_than_32_bits_count_and_needs_no_suc
     assert needs(suite, seeds(suite.batches, 0), 1024).bytes < 1 << 20
 
 
+@pytest.mark.parametrize("batch", [1, 8])
+def test_softmax_layers_take_the_result_of_a_forward(batch: int) -> None:
+    [layer] = Request(plan="models", patterns=(f"vit_b16.b{batch}.attention",)).suite().batches
+    [inputs] = fill([layer], [1], 0)
+    output = inputs.values["output"]
+    assert output is not None and abs(output.sum(axis=-1) - 1).max() < 197 * 2.0**-16
+
+
 def test_they_are_chosen_like_other_cases_and_take_a_recipe() -> None:
-    asked = Request(["aclnnAvgPool2dBackward"], plan=MODELS, patterns=["*.b8.*"], recipe="integers")
+    asked = Request(
+        ["aclnnAvgPool2dBackward"], plan="models", patterns=["*.b8.*"], recipe="integers"
+    )
     suite = asked.suite()
-    assert (asked.name, list(suite.cases.id)) == (MODELS, ["resnet50.b8.avgpool"])
+    assert (asked.name, list(suite.cases.id)) == ("models", ["resnet50.b8.avgpool"])
     assert suite.cases[0].recipe == "integers" and remarks(asked, suite) == []
     with pytest.raises(FileError, match="did you mean 'models'"):
         Request(plan="model").check()
+
+
+def test_the_plan_for_determinism_has_long_sums_of_everyday_data() -> None:
+    """Of FLOAT alone: results in 16 bits hide the order in which partial sums are added."""
+    suite = Request(plan="determinism").suite()
+    assert all(case.page.bucket == "valid" and case.phase == 2 for case in suite.cases)
+    assert {case.recipe for case in suite.cases} == {"normal"}
+    depths = {
+        name: max(kernels.depths(batch).values()) for batch in suite.batches for name in batch.ids
+    }
+    assert len(depths) == len(suite.cases) >= 20 and min(depths.values()) >= 9
+    assert sum(depth >= 64 for depth in depths.values()) >= 20

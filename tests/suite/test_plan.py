@@ -86,7 +86,7 @@ FORM = [  # (what is written instead of what, message)
         "factors: 9999999999999999999999",
         "expects how many tensors one term multiplies, 1 to 16, not 9999999999999999999999",
     ),
-    ("dtype: [FLOAT, FLOAT16]", "dtype: FLOAT", "a mapping with values, not 'FLOAT'"),
+    ("dtype: [FLOAT, FLOAT16]", "dtype: FLOAT", "or the word default, not 'FLOAT'"),
     ("dtype: [FLOAT, FLOAT16]", "dtype: {values: []}", "expects a list of values to try, not []"),
     (
         "dtype: [FLOAT, FLOAT16]",

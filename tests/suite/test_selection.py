@@ -14,8 +14,9 @@ from opgen.files.resources import cases_folder, specs_folder
 from opgen.generation import engine
 from opgen.generation.header import header
 from opgen.model import FileError
-from opgen.oracle.erratafile import ShippedErrata
-from opgen.suite.selection import Request, remarks, shard
+from opgen.oracle.errata_folder import ShippedErrata
+from opgen.suite.remarks import remarks
+from opgen.suite.selection import Request, shard
 from tests.support.suites import page, suite
 
 WRONG = [
@@ -38,7 +39,7 @@ WRONG = [
     ({"calls": "missing.jsonl"}, "cannot be read"),
     (
         {"calls": "some.jsonl", "seed_calls": "others.jsonl"},
-        "`seed_calls`: others.jsonl: seeds a plan, and `calls` take none",
+        "`seed_calls`: others.jsonl: is for a plan, not for `calls`",
     ),
     (
         {"calls": "some.jsonl", "recipe": "integer"},

@@ -110,7 +110,9 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "gradInput.rank": "grad_input_rank ties it to self, whose list is the same",
     },
     "layer_norm_backward": {
+        "gradBiasOut.dtype": "grad_bias_dtype asks for a dtype of the list",
         "gradOut.dtype": "grad_dtype ties it to input, whose list is the same",
+        "gradWeightOut.dtype": "grad_weight_dtype asks for a dtype of the list",
         "input.dtype": "grad_dtype and grad_input_dtype tie it to tensors with the same list",
         "input.rank": "mean_shape and grad_input_shape tie it to tensors with the same list",
         "mean.dtype": "mean_dtype asks for a dtype of the list",

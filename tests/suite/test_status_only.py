@@ -61,9 +61,9 @@ def test_no_mutant_computes_it_wrongly() -> None:
 def test_a_lock_names_no_version_of_a_kernel() -> None:
     spec = page("status_only: the crop is drawn at random\n")
     plan = plan_for(spec.op, Path("nowhere"), [spec])
-    assert sources(spec, plan, "smoke", 0)["kernel"] == "none"
+    assert sources((spec, plan), "smoke", 0)["kernel"] == "none"
     with pytest.raises(FileError, match="is missing: an operator needs a kernel"):
-        sources(page(), plan, "smoke", 0)
+        sources((page(), plan), "smoke", 0)
 
 
 def test_a_bundle_of_statuses_is_judged(tmp_path: Path) -> None:

@@ -36,11 +36,12 @@ def cover_plan(
     """
     asked, name = tuples_asked(model, strength, groups), compiled.spec.name
     if asked > MOST_TUPLES:
-        text = (
+        raise FileError.of(
+            compiled.plan.file,
+            f"tiers.{compiled.tier}",
             f"asks for {asked:,} combinations of values of {name}, more than {MOST_TUPLES:,}; give"
-            " it a smaller strength, groups of fewer axes, or axes of fewer values"
+            " it a smaller strength, groups of fewer axes, or axes of fewer values",
         )
-        raise FileError.of(compiled.plan.file, f"tiers.{compiled.tier}", text)
     if asked < _MANY_TUPLES:
         return cover(model, strength, groups=groups, **more)
     _log.warning("%s: %s combinations of values take minutes to cover", name, f"{asked:,}")

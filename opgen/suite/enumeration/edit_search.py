@@ -24,7 +24,7 @@ from opgen.suite.enumeration.edited_calls import (
     of_each_product,
     weight_of,
 )
-from opgen.suite.enumeration.reasons import conjuncts, unreachable
+from opgen.suite.enumeration.reasons import applies_once_asked, conjuncts, unreachable
 from opgen.suite.enumeration.valid_calls import ValidCalls
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.edits import FOLLOW, FREEZE, HOLD, MOST_EDITS, NO_EDIT, EditTable
@@ -88,7 +88,7 @@ class EditSearch:
         starts: list[tuple[int, Step]] = []
         for r, guard in self.guards:
             step = partial(EditGenerator.turning, guard=guard)
-            bases = self._bases(guard.applies(judged.view, len(judged.table)))
+            bases = self._bases(applies_once_asked(guard, judged.view, len(judged.table)))
             starts += [(base, step) for base in bases]
             if self.lacks_exempt(r, guard):
                 step = partial(EditGenerator.turning, guard=guard.unconditional)

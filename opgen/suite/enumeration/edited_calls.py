@@ -51,7 +51,7 @@ class EditedCalls:
     @cached_property
     def possible(self) -> np.ndarray:
         """(rows,) bool: calls without an extent below 0."""
-        return non_negative(self.judged.table)
+        return non_negative(self.judged.table, {})
 
     @cached_property
     def representable(self) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 from opgen.calls.categorical import Categorical
 from opgen.calls.layout import representable
 from opgen.calls.purposes import Purpose, Purposes
-from opgen.calls.table import from_calls
+from opgen.calls.table import CallTable, found_in, from_calls
 from opgen.model import Call, FileError, Kind, Problem
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.sizes import shipped_sizes
@@ -105,7 +105,9 @@ def enumerate_calls(
     tier = plan.tiers[tier_name]
     compiled = CompiledPlan(spec, plan, tier_name)
     report = EnumerationReport(sampled=compiled.constraints.sampled)
-    seeds = _seeds(compiled, given, report)
+    mine = [call for call in given if call.api == spec.api and call.product in spec.judges]
+    existing = from_calls(spec.api, spec.kinds, mine)
+    seeds = _seeds(compiled, existing, report) if mine else None
     drafted = _valid_calls(compiled, tier, report, seeds, random_state)
     own = np.flatnonzero(drafted.valid[: drafted.own])
     covers = (Purpose("covers", note=_coverage(tier.strength)),)
@@ -121,13 +123,14 @@ def enumerate_calls(
         chosen += _edited(search, tier, report, own)
         judged.append(search.edited.judged)
     if tier.limits and tier.strength >= SIZED and not spec.status_only:
-        sized, calls = size_calls(compiled, shipped_sizes(), tier.strength)
+        sized, notes, recipe = size_calls(compiled, shipped_sizes(), tier.strength)
         behind = sum(len(part.table) for part in judged)
-        made = list(sized.table.calls()) if given else []
-        for row, note, recipe in calls:
-            if made and made[row] in given:
-                continue
-            chosen.append(_Chosen(behind + row, "valid", (Purpose("note", note=note),), recipe))
+        known = found_in(existing, sized.table)
+        chosen += [
+            _Chosen(behind + row, "valid", (Purpose("note", note=note),), recipe)
+            for row, note in enumerate(notes)
+            if not known[row]
+        ]
         judged.append(sized)
     place = {pick.row: i for i, pick in reversed(list(enumerate(chosen)))}
     return Enumeration(
@@ -150,19 +153,13 @@ def _refuse(compiled: CompiledPlan, why: str, rules: Iterable[str]) -> NoReturn:
     raise FileError([Problem(compiled.plan.file, None, "axes", text)])
 
 
-def _seeds(
-    compiled: CompiledPlan, given: Sequence[Call], report: EnumerationReport
-) -> np.ndarray | None:
-    """The values that would have made the given calls of this page, -1 where a call has a value
-    that no axis has.
+def _seeds(compiled: CompiledPlan, existing: CallTable, report: EnumerationReport) -> np.ndarray:
+    """The values that would have made the calls that exist, -1 where a call has a value that no
+    axis has.
     """
-    spec = compiled.spec
-    mine = [call for call in given if call.api == spec.api and call.product in spec.judges]
-    if not mine:
-        return None
-    judged = judge(spec, from_calls(spec.api, spec.kinds, mine))
+    judged = judge(compiled.spec, existing)
     report.given = int(judged.valid.sum())
-    return levels_of(compiled, judged, [""] * len(mine))
+    return levels_of(compiled, judged, [""] * len(existing))
 
 
 def _valid_calls(
@@ -202,8 +199,7 @@ def _valid_calls(
         or seeds is not None
         or (not strength and bool(tier.invalid or tier.limits or tier.pairs))
     )
-    pairs = min(2, len(compiled.axes))
-    more = cover_plan(compiled, report.model, pairs) if few else covering[:0]
+    more = cover_plan(compiled, report.model, min(2, len(compiled.axes))) if few else covering[:0]
     showing = mode_levels(compiled, report.model, random_state) if tier.limits else covering[:0]
     levels = np.concatenate([covering, showing, more])
     builder = compiled.builder(levels)

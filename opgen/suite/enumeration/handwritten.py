@@ -1,4 +1,6 @@
-"""The calls that a plan's author wrote by hand, behind the enumerated ones."""
+"""The calls that a plan's author wrote by hand and those of known routes, behind the enumerated
+ones.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from opgen.calls.table import from_calls
 from opgen.model import Kind
 from opgen.oracle.judgement import Judgement, judge
 from opgen.suite.enumeration.enumerator import Enumeration
+from opgen.suite.enumeration.routes import known_routes
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_check import handwritten_calls
 
@@ -21,7 +24,7 @@ def with_handwritten(enumeration: Enumeration, plan: Plan, tier: str) -> Enumera
     what is no call.
     """
     spec, before = enumeration.judged.spec, len(enumeration.nearest_valid)
-    written = handwritten_calls(plan, spec, (tier,))
+    written = [*handwritten_calls(plan, spec, (tier,)), *known_routes(plan, spec, tier)]
     plan.document.raise_problems()
     if not written:
         return enumeration

@@ -95,8 +95,7 @@ def _fits(compiled: CompiledPlan, judged: Judgement, recipes: list[str], i: int)
                     value(called) if callable(value) else value, read(judged, ref), rows
                 )
         for target, guarded in compiled.lets.items():
-            reads = {r for _, term in guarded for r in term.refs}
-            if reads & set(own):
+            if {r for _, term in guarded for r in term.refs} & set(own):
                 result[number] &= _follows(guarded, called, read(judged, target), rows)
     return result
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.spec.language.functions import Value
-from opgen.spec.language.term import NOTHING, Reference, Term
-from opgen.spec.rules import Guard, Rule
-from opgen.spec.spec import Spec
+from opgen.spec.language.functions import Value, is_true
+from opgen.spec.language.term import NOTHING, Reference, Term, View
+from opgen.spec.rules import Guard, Rule, true_where
+from opgen.spec.spec import ENDS, Spec
 from opgen.suite.covering import Model, explain
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.constraints import defaults
@@ -68,6 +68,17 @@ def unreachable(rule: Rule, spec: Spec) -> str:
     return (
         f"it speaks of products that another page of this operator judges; this one judges {judged}"
     )
+
+
+def applies_once_asked(guard: Guard, view: View, rows: int) -> np.ndarray:
+    """(rows,) bool: where a guard applies; one that speaks of the elements of a tensor, also where
+    it would if the call said what these are.
+    """
+    (name, what), *_ = guard.require.refs
+    if what not in ENDS:
+        return guard.applies(view, rows)
+    elements, limit = view.get((name, "numel")), guard.require.right[0].read(view)
+    return np.asarray(true_where(guard.when, view, rows) & limit.bound & is_true(elements))
 
 
 class _EveryWord(_ProductOnly):

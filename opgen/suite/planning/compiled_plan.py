@@ -13,7 +13,8 @@ import numpy as np
 from opgen.calls import bigint
 from opgen.calls.kinds import INT64, KINDS, REAL, Element
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.yamlfile import Location, did_you_mean
+from opgen.files.yamlfile import Location
+from opgen.model import did_you_mean
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.language import parse
 from opgen.spec.language.functions import Value
@@ -104,13 +105,21 @@ class CompiledPlan:
         values = self.axes[axis].of_tier(self.tier)[level]
         return str(values[0] if len(values) == 1 else list(values))
 
-    def recipes(self, rows: np.ndarray) -> list[str]:
-        """The data recipe of each row; the default where the plan has no such axis."""
+    @cached_property
+    def offered(self) -> tuple[int, list[str]]:
+        """The axis of the data recipes, and those of the tier; none where the plan has no such
+        axis.
+        """
         for i, refs in enumerate(self.refs):
             if RECIPE in refs:
                 k = refs.index(RECIPE)
-                return [self.axes[i].of_tier(self.tier)[level][k] for level in rows[:, i]]
-        return [DEFAULT] * len(rows)
+                return i, [str(values[k]) for values in self.axes[i].of_tier(self.tier)]
+        return 0, []
+
+    def recipes(self, rows: np.ndarray) -> list[str]:
+        """The data recipe of each row; the default where the plan has no such axis."""
+        axis, offered = self.offered
+        return [offered[level] if offered else DEFAULT for level in rows[:, axis]]
 
     def recipes_of_edits(self, rows: np.ndarray) -> list[str]:
         """The same of calls that edits of the rows make, for the sake of a limit: where Inf or NaN

@@ -8,21 +8,18 @@ out of the calls, not of the plan: which values go together is the pages' busine
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
-
-import numpy as np
 
 from opgen.calls.factorize import by_key
 from opgen.calls.kinds import KINDS
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import RECIPES
-from opgen.spec.language.functions import Value
 from opgen.spec.language.parse import reference
-from opgen.spec.language.term import NOTHING, Reference
-from opgen.spec.rules import Guard
+from opgen.spec.language.term import Reference
 from opgen.spec.spec import Parameter, Spec
 from opgen.suite.planning import usual_values as usual
+from opgen.suite.planning.name_rules import NameRules
 
 Data = dict[str, Any]
 """A plan, or a part of one, as YAML has it."""
@@ -57,6 +54,7 @@ class _Axes:
     ) -> None:
         self.pages = pages
         self.taken = taken
+        self.rules = NameRules(pages, taken)
         self.saved = saved
         self.parameters = list(pages[0].parameters.values())
         self.tensors = [p for p in self.parameters if p.is_tensor]
@@ -74,13 +72,13 @@ class _Axes:
             elif parameter.is_list:
                 self.add(
                     [f"len({parameter.name})"],
-                    self.members((parameter.name, "len")),
+                    self.rules.members((parameter.name, "len")),
                     "each length of the page",
                 )
             elif not parameter.is_tensor:
                 self.scalar(parameter)
         for parameter in self.parameters:
-            if parameter.is_pointer and not parameter.of and not self.demanded(parameter):
+            if parameter.is_pointer and not parameter.of and not self.rules.demanded(parameter):
                 self.add([f"{parameter.name}.null"], [False, True], "it may be left out")
         for tensor in self.tensors:
             self.views(tensor)
@@ -116,68 +114,6 @@ class _Axes:
             **(narrowed or {}),
         }
 
-    # what the pages say ---------------------------------------------------------------------------
-    def bound(self, ref: Reference) -> bool:
-        """Whether something says what a name is: a plan or a page."""
-        return ref in self.taken or self.defined(ref)
-
-    def defined(self, ref: Reference) -> bool:
-        """Whether an equality of a page says what a name is, under a condition that does not ask
-        for it.
-        """
-        return any(
-            guard.when is None or ref not in guard.when.refs
-            for spec in self.pages
-            for guard in spec.equalities.get(ref, ())
-        )
-
-    def guards(self) -> Iterator[Guard]:
-        return (guard for spec in self.pages for rule in spec.rules for guard in rule.guards)
-
-    def members(self, ref: Reference) -> list[Any]:
-        """What a name may be by the lists of all pages, numbers or words."""
-        return list(
-            dict.fromkeys(
-                term.value(NOTHING).data.item()
-                for spec in self.pages
-                for guard in spec.memberships.get(ref, ())
-                for term in guard.require.right
-                if not term.refs
-            )
-        )
-
-    def legal(self, refs: Sequence[Reference], values: Iterable[Any]) -> list[Any]:
-        """Those of some numbers that every limit of a name by itself allows; a limit where none
-        is.
-        """
-        limits = [
-            guard
-            for guard in self.guards()
-            if guard.when is None and len(guard.require.refs) == 1 and guard.require.refs[0] in refs
-        ]
-        ends = [
-            term.value(NOTHING).data.item()
-            for guard in limits
-            for term in guard.require.right
-            if not term.refs
-        ]
-        for some in (list(values), ends):
-            view, rows = _Column(np.array(some)), len(some)
-            kept = ~np.logical_or.reduce(
-                [np.zeros(rows, bool), *(g.broken(view, rows) for g in limits)]
-            )
-            if kept.any():
-                return [value for value, legal in zip(some, kept, strict=True) if legal]
-        return []
-
-    def demanded(self, parameter: Parameter) -> bool:
-        """Whether some call must not leave a pointer out, whatever else it says."""
-        return self.bound((parameter.name, "null")) and any(
-            guard.when is None and guard.require.refs == ((parameter.name, "null"),)
-            for guard in self.guards()
-        )
-
-    # axes -----------------------------------------------------------------------------------------
     def words(self, what: str) -> None:
         """One axis for all tensors of the same list of dtypes, or of formats; that of the first
         tensor's list has the plain name.
@@ -186,18 +122,17 @@ class _Axes:
             return
         names = vocabulary().names[what]
         lists = {
-            t.name: tuple(names[i] for i in self.members((t.name, what))) for t in self.tensors
+            t.name: tuple(names[i] for i in self.rules.members((t.name, what)))
+            for t in self.tensors
         }
-        alike = by_key(
+        for words, tensors in by_key(
             (lists[t.name], t.name)
             for t in self.tensors
-            if len(lists[t.name]) > 1 and not self.bound((t.name, what))
-        )
-        for words, tensors in alike.items():
+            if len(lists[t.name]) > 1 and not self.rules.bound((t.name, what))
+        ).items():
             everywhere = set(map(frozenset, lists.values())) == {frozenset(words)}
-            sets = [what] if everywhere else [f"{name}.{what}" for name in tensors]
             self.add(
-                sets,
+                [what] if everywhere else [f"{name}.{what}" for name in tensors],
                 words,
                 f"each {what} of the page",
                 axis=what if words == lists[self.tensors[0].name] else "",
@@ -213,7 +148,7 @@ class _Axes:
             self.add(["rank"], next(iter(lettered.values())), why)
             return
         for name, ranks in lettered.items():
-            if not self.bound((name, "rank")) and (name, "shape") not in self.taken:
+            if not self.rules.bound((name, "rank")) and (name, "shape") not in self.taken:
                 self.add([f"{name}.rank"], ranks, why)
 
     def shapes(self) -> None:
@@ -225,14 +160,14 @@ class _Axes:
                 for t in free
                 for rank in sorted(t.shapes, reverse=True)
                 for letter in t.shapes[rank]
-                if isinstance(letter, str) and not self.defined((letter, ""))
+                if isinstance(letter, str) and not self.rules.defined((letter, ""))
             )
         )
         for i, letter in enumerate(letters):
-            legal = self.legal([(letter, "")], usual.extents(i, len(letters)))
+            legal = self.rules.legal([(letter, "")], usual.extents(i, len(letters)))
             self.add([letter], legal, "few, one, more than a block holds", {"smoke": legal[::2]})
-        plain = [t for t in free if not t.shapes and not self.bound((t.name, "shape"))]
-        ranks = {t.name: self.members((t.name, "rank")) or range(9) for t in plain}
+        plain = [t for t in free if not t.shapes and not self.rules.bound((t.name, "shape"))]
+        ranks = {t.name: self.rules.members((t.name, "rank")) or range(9) for t in plain}
         rows = {t.name: usual.row(self.pages, t) for t in plain if 1 in ranks[t.name]}
         self.let |= {f"{name}.shape": row for name, row in rows.items() if row}
         plain = [t for t in plain if not rows.get(t.name)]
@@ -252,11 +187,11 @@ class _Axes:
     def array(self, parameter: Parameter) -> None:
         """How many items, and which; of flags every mask that asks for something."""
         name, kind = parameter.name, KINDS[parameter.kind].element.term
-        lengths = self.members((name, "len")) or sorted(parameter.items)
-        if (name, "") in self.taken or self.bound((name, "values")):
+        lengths = self.rules.members((name, "len")) or sorted(parameter.items)
+        if (name, "") in self.taken or self.rules.bound((name, "values")):
             return
         if kind == "bool":
-            if lengths and not self.bound((name, "len")):
+            if lengths and not self.rules.bound((name, "len")):
                 self.add(
                     [name],
                     usual.masks(max(lengths)),
@@ -267,45 +202,37 @@ class _Axes:
         items = dict.fromkeys(
             item for slots in parameter.items.values() for slot in slots for item in slot
         )
-        if not self.bound((name, "len")):
+        if not self.rules.bound((name, "len")):
             longest = sorted(lengths, reverse=True)
             self.add([f"len({name})"], longest, "fewer items stand for more", axis=f"{name}.items")
         for i, item in enumerate(items):
-            if not self.bound((item, "")):
+            if not self.rules.bound((item, "")):
                 values = (
                     usual.ITEMS[i % len(usual.ITEMS)] if kind == "int" else usual.numbers(parameter)
                 )
-                legal = self.legal([(name, "lowest"), (name, "highest"), (item, "")], values)
+                legal = self.rules.legal([(name, "lowest"), (name, "highest"), (item, "")], values)
                 self.add([item], legal, "several, one, none", {"smoke": legal[:2]})
 
     def scalar(self, parameter: Parameter) -> None:
         """The words of a list, or usual numbers within the limits."""
         name = parameter.name
         if KINDS[parameter.kind].family == "typed":
-            dtypes = [vocabulary().names["dtype"][i] for i in self.members((name, "dtype"))]
-            if not self.bound((name, "dtype")):
+            dtypes = [vocabulary().names["dtype"][i] for i in self.rules.members((name, "dtype"))]
+            if not self.rules.bound((name, "dtype")):
                 self.add([f"{name}.dtype"], dtypes, "each dtype of the page")
-        if self.bound((name, "")):
+        if self.rules.bound((name, "")):
             return
-        listed = self.members((name, ""))
-        legal = self.legal([(name, "")], usual.numbers(parameter))
+        listed = self.rules.members((name, ""))
+        legal = self.rules.legal([(name, "")], usual.numbers(parameter))
+        if not listed and len(legal) == 1 and (name, "") not in self.taken:
+            self.let[name] = repr(legal[0])
         self.add([name], listed or legal, "each that the page lists" if listed else "usual ones")
 
     def views(self, tensor: Parameter) -> None:
         """How a tensor lies in its storage, as far as its ranks allow."""
-        ranks = tensor.shapes or self.members((tensor.name, "rank")) or [8]
+        ranks = tensor.shapes or self.rules.members((tensor.name, "rank")) or [8]
         first = tensor.name == self.tensors[0].name
         views = usual.views(tensor, max(ranks), first, tensor.name in self.saved)
-        if not self.bound((tensor.name, "strided")):
+        if not self.rules.bound((tensor.name, "strided")):
             why = "non-contiguous tensors are supported"
             self.add([f"{tensor.name}.view"], views["full"], why, views)
-
-
-class _Column:
-    """The same numbers, whatever is asked for."""
-
-    def __init__(self, numbers: np.ndarray) -> None:
-        self.value = Value(numbers, np.asarray(True))
-
-    def get(self, reference: Reference) -> Value:
-        return self.value

@@ -52,8 +52,7 @@ class EditTable:
     @classmethod
     def unedited(cls, rows: int) -> EditTable:
         """Legal rows in which nothing is edited yet."""
-        base = np.arange(rows)
-        return cls(base, np.full(rows, FOLLOW), np.tile(NO_EDIT, (rows, MOST_EDITS, 1)))
+        return cls(np.arange(rows), np.full(rows, FOLLOW), np.tile(NO_EDIT, (rows, MOST_EDITS, 1)))
 
     def __len__(self) -> int:
         return len(self.base)

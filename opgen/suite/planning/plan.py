@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from opgen.files.resources import cases_folder
-from opgen.files.yamlfile import Document, did_you_mean, read
-from opgen.model import FileError
+from opgen.files.yamlfile import Document, read
+from opgen.model import FileError, did_you_mean
 from opgen.spec.catalog import catalog
 from opgen.spec.language.parse import reference
 from opgen.spec.language.term import Reference, TermError
@@ -27,10 +27,13 @@ from opgen.suite.planning.plan_form import PLAN, TOP, PlanForm
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(PlanForm):
-    """A plan and the document that it was read from."""
+    """A plan and the document that it was read from. ``routes`` is where calls of known routes may
+    lie, beside a shipped plan.
+    """
 
     document: Document
     digest: str
+    routes: Path | None = None
 
     @property
     def file(self) -> str:
@@ -75,22 +78,30 @@ def plan_for(op: str, folder: Path | None = None, specs: Sequence[Spec] = ()) ->
     there is no such file; :func:`opgen.suite.planning.plan_check.shipped_plan` is sure that it
     fits.
     """
-    path = (folder or cases_folder()) / f"{op}.yaml"
+    folder = folder or cases_folder()
+    path, routes = folder / f"{op}.yaml", folder / "routes" / f"{op}.jsonl"
     if path.exists():
-        return load_plan(path, f"cases/{path.name}", specs)
+        return replace(load_plan(path, f"cases/{path.name}", specs), routes=routes)
     if op not in ({spec.op for spec in specs} or catalog().operators):
         raise FileError.of(f"cases/{path.name}", op, "has no plan, and no spec to make one from")
     document = Document(f"the default plan of {op}", {"op": op, "extends": "default"}, {}, [])
     plan = _of_document(document, specs)
     document.raise_problems()
-    return plan
+    return replace(plan, routes=routes)
 
 
 def _of_document(document: Document, specs: Sequence[Spec]) -> Plan:
-    if isinstance(document.data, dict) and document.data.get("extends") == "default":
+    if isinstance(document.data, dict):
         op = document.data.get("op")
         known = specs or catalog().of(catalog().operators.get(str(op), str(op)))
-        _extend(document, [spec for spec in known if op in (spec.op, spec.api)])
+        pages = [spec for spec in known if op in (spec.op, spec.api)]
+        if not pages and "default" in _mapping(document.data.get("axes")).values():
+            names = {name for spec in specs or catalog().specs for name in (spec.op, spec.api)}
+            document.problem(("op",), f"no such operator {op!r}{did_you_mean(op, names)}")
+            document.raise_problems()
+        _fill(document.data, pages)
+        if document.data.get("extends") == "default":
+            _extend(document, pages)
     form = PLAN.whole(document)
     for key in ("axes", "tiers"):
         if key not in document.data:
@@ -103,14 +114,30 @@ def _of_document(document: Document, specs: Sequence[Spec]) -> Plan:
     return Plan(**vars(form), document=document, digest=document.digest)
 
 
+def _fill(own: dict[str, Any], pages: Sequence[Spec]) -> None:
+    """Give an axis that is called ``default`` the values that it has in the default plan, and the
+    tiers likewise.
+    """
+    axes = _mapping(own.get("axes"))
+    if pages and "default" in [own.get("tiers"), *axes.values()]:
+        usual = default_plan(pages, (), _saved(own))
+        for name in [name for name, axis in axes.items() if axis == "default"]:
+            axes[name] = usual["axes"].get(name, "default")
+        if own.get("tiers") == "default":
+            own["tiers"] = usual["tiers"]
+
+
+def _saved(own: dict[str, Any]) -> list[str]:
+    return [name for name, role in _mapping(own.get("roles")).items() if role == "saved"]
+
+
 def _extend(document: Document, pages: Sequence[Spec]) -> None:
     """Let a document say what the default plan says where it says nothing itself. A part that has
     another form than it should is left as it is, for the sake of the message.
     """
     own: dict[str, Any] = document.data
     axes, lets = (_mapping(own.get(key)) for key in ("axes", "let"))
-    saved = [name for name, role in _mapping(own.get("roles")).items() if role == "saved"]
-    default = default_plan(pages, _names_set(axes, lets), saved) if pages else {}
+    default = default_plan(pages, _names_set(axes, lets), _saved(own)) if pages else {}
     merged = {**default, **own}
     for key, values in (("axes", axes), ("let", lets), ("tiers", _mapping(own.get("tiers")))):
         if default and isinstance(own.get(key, {}), dict):

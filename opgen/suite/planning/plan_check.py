@@ -12,8 +12,7 @@ from math import prod
 from pathlib import Path
 
 from opgen.calls.call_json import CallFault, make_call
-from opgen.files.yamlfile import did_you_mean
-from opgen.model import TIERS, Call, FileError, TensorDesc
+from opgen.model import TIERS, Call, FileError, TensorDesc, did_you_mean
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.language.parse import reference
 from opgen.spec.language.term import TermError
@@ -90,11 +89,10 @@ def fitting_plan(pages: Sequence[Spec], folder: Path | None = None) -> Plan:
 
 def _unread(plan: Plan, pages: Sequence[Spec]) -> None:
     """Note the names that a plan sets and that neither a page nor the plan itself reads."""
-    own = re.findall(
-        r"[A-Za-z_]\w*", f"{list(plan.let.values())} {[axis.values for axis in plan.axes]}"
-    )
     known = {
-        *own,
+        *re.findall(
+            r"[A-Za-z_]\w*", f"{list(plan.let.values())} {[axis.values for axis in plan.axes]}"
+        ),
         *SHARED,
         "product",
         "recipe",
@@ -121,12 +119,11 @@ def handwritten_calls(
     listed = [product for product in spec.products if product in spec.judges]
     calls: list[tuple[Handwritten, Call]] = []
     for i, pin in enumerate(plan.handwritten):
-        products = (
+        for product in (
             [product for product in pin.products or listed if product in spec.judges]
             if pin.args is not None and set(pin.tiers) & set(tiers)
             else []
-        )
-        for product in products:
+        ):
             try:
                 call = make_call(spec.api, product, dict(pin.args or {}), {spec.api: spec.kinds})
             except CallFault as fault:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import TypeVar, get_args
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.forms import (
@@ -25,14 +25,15 @@ from opgen.files.forms import (
     word,
 )
 from opgen.files.records import key, keys, record
-from opgen.files.yamlfile import Document, Location, did_you_mean
-from opgen.model import TIERS, USUAL
+from opgen.files.yamlfile import Document, Location
+from opgen.model import TIERS, USUAL, did_you_mean
 from opgen.numerics.input_tensor import Role
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.catalog import catalog
 from opgen.spec.form_values import NUMBER, TERM, Words
 from opgen.suite.covering import STRONGEST
 
+T = TypeVar("T")
 MOST_FACTORS = 16
 """Tensors that one term may multiply; group norm multiplies four."""
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -111,10 +112,20 @@ def _axis(document: Document, where: Location, form: AxisForm) -> Axis:
     return Axis(name, sets, tuple(levels), form.why, narrowed)
 
 
+def _without(blank: T) -> Form[T]:
+    """The word ``default`` where the default plan has nothing of that name."""
+
+    def told(document: Document, where: Location, word: str) -> T:
+        document.problem(where, f"the default plan has no {where[-1]!r}")
+        return blank
+
+    return then(text("the word default", r"^default$"), told)
+
+
 AXIS = either(
-    "a list of values to try, or a mapping with values",
+    "a list of values to try, a mapping with values, or the word default",
     then(VALUES, lambda document, where, values: AxisForm(values=values)),
-    record(AxisForm),
+    either("an axis", record(AxisForm), _without(AxisForm())),
 )
 
 
@@ -267,7 +278,12 @@ class PlanForm:
         (),
     )
     tiers: Mapping[str, Tier] = key(
-        table(TIER, record(Tier), "a mapping of tier to how hard to try", 1), {}
+        either(
+            "a mapping of tier to how hard to try, or the word default",
+            table(TIER, record(Tier), "a mapping of tier to how hard to try", 1),
+            _without({}),
+        ),
+        {},
     )
     handwritten: tuple[Handwritten, ...] = key(
         listed(otherwise(record(Handwritten), Handwritten()), "a list of handwritten calls"), ()
