@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from opgen.files.yamlfile import Document, Location, did_you_mean
+from opgen.files.yamlfile import Document, Location
+from opgen.model import did_you_mean
 
 Schema: TypeAlias = dict[str, Any]
 T = TypeVar("T")

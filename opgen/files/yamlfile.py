@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -20,7 +19,7 @@ import yaml
 
 from opgen.files.gc_pause import gc_paused
 from opgen.files.textfile import read_text
-from opgen.model import FileError, Problem
+from opgen.model import FileError, Problem, did_you_mean
 
 Key: TypeAlias = str | int | float
 Location: TypeAlias = tuple[Key, ...]
@@ -96,27 +95,12 @@ class Document:
         words = tuple(words)
         for i, word in enumerate(value):
             if word not in words:
-                text = (
-                    f"no such {what}{did_you_mean(word, words)}; known:"
-                    f" {', '.join(map(str, words))}"
-                )
                 self.problem(
                     (*where, word if isinstance(value, dict) else i),
-                    text,
+                    f"no such {what}{did_you_mean(word, words)}; known:"
+                    f" {', '.join(map(str, words))}",
                     ".".join(map(str, (*where, word))),
                 )
-
-
-def did_you_mean(word: object, known: Any) -> str:
-    """`` (did you mean 'padH'?)`` where one of ``known`` is close, whatever its case, else an empty
-    string.
-
-    >>> did_you_mean("float32", ["FLOAT16", "FLOAT"])
-    " (did you mean 'FLOAT'?)"
-    """
-    names = {str(name).lower(): name for name in known}
-    close = get_close_matches(str(word).lower(), names, n=1, cutoff=0.6)
-    return f" (did you mean '{names[close[0]]}'?)" if close else ""
 
 
 def read(path: Path, shown: str | None = None, days: bool = False) -> Document:

@@ -1,26 +1,30 @@
-"""The computed tensors of the cases of a lock: their digests, and how far goldens are from those of
-an older bundle.
+"""The computed tensors of the cases of a lock: their digests, and sums that say how far goldens are
+from those of an older lock.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
+from math import fsum
 from typing import TypeAlias
 
 import numpy as np
 
-from opgen.bundle.read.reader import Bundle
 from opgen.generation.inputs import Arrays
 from opgen.lock.lockfile import NOTHING
-from opgen.numerics.arrays import Array
-from opgen.numerics.rounding import ulp_distance
+from opgen.numerics.arrays import Array, reals
+from opgen.numerics.splitmix import STEP, hashed
 from opgen.suite.batch import Batch
 from opgen.suite.identity import DIGEST
 from opgen.suite.suite import Suite
 
 Compute: TypeAlias = Callable[[Batch, int], Arrays]
 """The data of a batch with a seed."""
+DRAWS = 2
+"""Sums of a tensor with signs: changes that cancel in one seldom do in both."""
+SCALE = 2.0**64
+"""What elements are divided by while they are summed, so that no sum overflows."""
 
 
 def batches_of(suite: Suite, cases: Collection[str]) -> Iterator[Batch]:
@@ -49,35 +53,37 @@ def digest_of(tensors: Mapping[str, Array]) -> str:
     return digest.hexdigest()[:DIGEST] if tensors else NOTHING
 
 
-def ulps_off(
-    before: Mapping[str, str],
-    suite: Suite,
-    seed: int,
-    bundle: Bundle,
-    compute: Compute,
-) -> dict[str, int]:
-    """Case -> the largest distance of its changed golden from the one in an older bundle, where
-    that has the digest ``before``.
+def sums_of(tensors: Mapping[str, Array]) -> str:
+    """Of each tensor the sum of its magnitudes, and sums of its elements with signs that depend on
+    their places alone, in the order of names. All are correctly rounded; what is not finite is
+    left out.
     """
-    held = set(bundle.ids)
-    measured = {
-        case
-        for case, digest in before.items()
-        if case in held and digest_of(bundle[case].golden) == digest
-    }
-    ulps: dict[str, int] = {}
-    for batch in batches_of(suite, measured):
-        arrays = compute(batch, seed)
-        for place, case in enumerate(batch.ids):
-            old, new = bundle[case].golden, tensors_of(arrays, "golden", place)
-            if all(name in new and new[name].shape == array.shape for name, array in old.items()):
-                ulps[case] = max(
-                    (_ulps(new[name], array) for name, array in old.items()), default=0
-                )
-    return ulps
+    in_order = sorted(tensors.items())
+    return ",".join(":".join([name, *map(repr, _sums(a))]) for name, a in in_order) or NOTHING
 
 
-def _ulps(new: Array, old: Array) -> int:
-    parts = [(new.real, old.real), (new.imag, old.imag)] if np.iscomplexobj(new) else [(new, old)]
-    name = "FLOAT" if parts[0][0].dtype == np.float32 else "DOUBLE"
-    return max((int(ulp_distance(a, b, name).max(initial=0)) for a, b in parts), default=0)
+def _sums(array: Array) -> list[float]:
+    numbers = reals(np.ascontiguousarray(array).reshape(-1)).astype(np.float64)
+    numbers[~np.isfinite(numbers)] = 0
+    words = hashed(np.arange(1, len(numbers) + 1, dtype=np.uint64) * np.uint64(STEP))
+    signs = [1.0 - 2.0 * (words >> np.uint64(draw) & np.uint64(1)) for draw in range(DRAWS)]
+    return [SCALE * fsum((terms / SCALE).tolist()) for terms in (abs(numbers), *(numbers * signs))]
+
+
+def apart(before: str, after: str) -> float | None:
+    """How far two tensors of a case are apart about, as a part of their magnitudes, by the texts of
+    :func:`sums_of`; None where these are not of the same tensors.
+    """
+    old, new = (
+        {
+            name: np.array(sums, dtype=float)
+            for name, *sums in (t.split(":") for t in text.split(","))
+        }
+        for text in (before, after)
+    )
+    if old.keys() != new.keys() or NOTHING in old:
+        return None
+    return max(
+        float(np.abs(old[name] - new[name]).max() / (max(old[name][0], new[name][0]) or 1))
+        for name in old
+    )

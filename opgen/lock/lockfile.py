@@ -2,8 +2,8 @@
 
 A lock is a file of text, or a folder with a file for each operator. A head says what the cases of a
 page were made from, with a digest of the case lines that follow; a case line holds an id, a key (a
-digest of everything that its data depend on), digests of its inputs, goldens and bounds, and its
-expectations in words.
+digest of everything that its data depend on), digests of its inputs, goldens and bounds, its
+expectations in words, and sums of its goldens where it has any.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote, unquote
@@ -23,8 +23,8 @@ from opgen.suite.identity import DIGEST
 
 T = TypeVar("T")
 
-VERSION = 1
-HEAD = f"opgen lock {VERSION}"
+HEAD = "opgen lock 2"
+"""The first line. A lock of version 1, which has no sums, is read as well."""
 NOTHING = "-"
 """What stands for the digest of what a case does not have."""
 LINES = "lines"
@@ -34,13 +34,14 @@ CONFLICT = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")
 ANEW = "Remove the file, and opgen refresh writes it anew"
 MOST_PROBLEMS = 50
 """Bad lines that are reported."""
+_SUMS = re.compile(r"([^:,]+(:[-+.e\d]+|:-?inf|:nan){3}(,|\Z))*\Z")
 _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST}}}\Z|-\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class LockEntry:
     """One case of a lock. ``expectation`` reads ``bucket:codes:rules``, then ``|release:codes`` of
-    the library.
+    the library; ``sums`` is :func:`opgen.lock.computed.sums_of` of its goldens.
     """
 
     id: str
@@ -49,6 +50,7 @@ class LockEntry:
     goldens: str
     bounds: str
     expectation: str
+    sums: str = NOTHING
 
     @property
     def rules(self) -> frozenset[str]:
@@ -60,11 +62,8 @@ class LockEntry:
     @property
     def line(self) -> str:
         """The line of the lock. Blanks, and ends of lines, stand there as they do in an address."""
-        return " ".join(
-            map(
-                _word, (self.id, self.key, self.inputs, self.goldens, self.bounds, self.expectation)
-            )
-        )
+        words = (getattr(self, field.name) for field in fields(self))
+        return " ".join(map(_word, words)).removesuffix(f" {NOTHING}")
 
 
 @dataclass
@@ -162,7 +161,7 @@ def _files(path: Path) -> list[Path]:
 def _read(file: Path, lock: Lock) -> Iterator[tuple[int, str]]:
     """Add what a file says to a lock; lines that say nothing, and why."""
     lines, page = read_text(file).removeprefix("\ufeff").splitlines(), ""
-    if not lines or lines[0] != HEAD:
+    if not lines or lines[0] not in (HEAD, "opgen lock 1"):
         yield 1, f"is not a lock of this version; the first line must read '{HEAD}'. {ANEW}"
         return
     for number, line in enumerate(lines[1:], 2):
@@ -191,10 +190,12 @@ def _word(text: str) -> str:
 
 def _add(lock: Lock, page: str, words: list[str]) -> str:
     """Add the words of a line to a page of a lock; what is wrong with them, or an empty text."""
-    if len(words) != 6 or not page:
-        return "expects 'page NAME ...' or: id key inputs goldens bounds expectation"
+    if len(words) not in (6, 7) or not page:
+        return "expects 'page NAME ...' or: id key inputs goldens bounds expectation [sums]"
     if not all(_DIGEST.match(word) for word in words[1:5]):
         return f"expects digests of {DIGEST} hexadecimal digits, or -"
+    if not _SUMS.match(words[6] if len(words) > 6 else ""):
+        return "expects NAME:SUM:SUM:SUM of each golden, with commas between them, at the end"
     entry = LockEntry(*map(unquote, words))
     if entry.id in lock.entries[page]:
         return f"the case {entry.id} appears twice"

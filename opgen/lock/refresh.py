@@ -1,42 +1,43 @@
 """A plan against its lock: which cases came, went or changed, by how much, and why.
 
-The cases of every page are enumerated that was not checked before, and only what changed is
-computed again: a case whose key is what it was keeps its digests. Of a page whose lines were
-altered since, everything is.
+The cases of every page are enumerated that was not checked before. Where the same code computed the
+lines of a page, a case whose key is what it was keeps its digests. All other cases are computed: a
+change of the code may change results although nobody raised a version.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 
 import numpy as np
 
-from opgen.bundle.read.reader import Bundle
+from opgen.files.resources import specs_folder
+from opgen.files.textfile import read_text
 from opgen.generation import engine
 from opgen.generation.kernels import Parts
 from opgen.generation.versions import versions
-from opgen.lock.checked import mark
-from opgen.lock.computed import Compute, batches_of, digest_of, tensors_of, ulps_off
+from opgen.lock.check_cache import mark
+from opgen.lock.computed import Compute, apart, batches_of, digest_of, sums_of, tensors_of
 from opgen.lock.lockfile import NOTHING, Lock, LockEntry, expectation_text
 from opgen.model import TensorDesc
 from opgen.numerics.recipes import RECIPES
-from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch
 from opgen.suite.identity import DIGEST, errata_digest, joint_digest, spec_digest
-from opgen.suite.planning.plan import Plan
-from opgen.suite.suite import Each, Suite, plan_suite
+from opgen.suite.suite import Each, PlannedPage, Suite, plan_suite
 
 _NUMBERS = ("spec", "plan", "kernel", "data", "seed")
 CAUSES = {
-    "inputs": ("data", _NUMBERS, "environment"),
-    "goldens": ("golden", _NUMBERS, "environment"),
-    "bounds": ("bound", _NUMBERS, "environment"),
-    "expectation": ("expectation", ("spec", "errata"), "code"),
+    "inputs": ("data", _NUMBERS),
+    "goldens": ("golden", _NUMBERS),
+    "bounds": ("bound", _NUMBERS),
+    "expectation": ("expectation", ("spec", "errata")),
 }
-"""What an entry of a lock says -> what its change is called, the sources that it can come from, and
-what it comes from where none of these changed."""
+"""What an entry of a lock says -> what its change is called, and the sources that it can come from.
+Where none of these changed it comes from the code, or from the machine."""
 
 
 ROLES = {"inputs": "input", "goldens": "golden", "bounds": "bound"}
@@ -46,7 +47,7 @@ ROLES = {"inputs": "input", "goldens": "golden", "bounds": "bound"}
 @dataclass(frozen=True, slots=True)
 class Change:
     """One case that is not as the lock has it. ``what`` is added, removed, data, golden, bound or
-    expectation.
+    expectation; ``apart``: by how much a golden changed about, as a part of its magnitude.
     """
 
     case: str
@@ -54,7 +55,7 @@ class Change:
     why: tuple[str, ...]
     before: str = ""
     after: str = ""
-    ulp: int | None = None
+    apart: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,44 +75,70 @@ class Refreshed:
 
     @property
     def marks(self) -> set[str]:
-        """What the pages of the lock are known by, now that they are checked."""
+        """What the pages of the lock, and their lines alone, are known by, now that they are
+        checked.
+        """
         return {
-            _mark(sources, self.lock.entries[page]) for page, sources in self.lock.sources.items()
+            _mark(known, self.lock.entries[page])
+            for page, sources in self.lock.sources.items()
+            for known in (sources, {})
         }
+
+    @property
+    def _pages(self) -> dict[str, str]:
+        return {case: page for page, held in self.lock.entries.items() for case in held}
+
+    def without_a_version(self) -> Counter[str]:
+        """The pages whose results changed although no version did: how many of their cases."""
+        results = {what for what, causes in CAUSES.values() if causes is _NUMBERS}
+        pages, changes = self._pages, [c for c in self.changes if c.why == ("code",)]
+        return Counter(pages[case] for case in {c.case for c in changes if c.what in results})
+
+    def rules_that_differ(self) -> list[tuple[str, str, int]]:
+        """The rules that cases broke before or break now, not both: the place in the spec, the
+        name, and how many cases; the most cases first.
+        """
+        pages, counts = self._pages, Counter[tuple[str, str]]()
+        for change in self.changes:
+            if change.what == "expectation":
+                page = pages[change.case]
+                now = self.lock.entries[page][change.case]
+                differ = now.rules ^ replace(now, expectation=change.before).rules
+                counts.update((page, rule) for rule in differ - {""})
+        return [(_place(*key), key[1], cases) for key, cases in counts.most_common()]
 
 
 def refresh(
-    pages: Sequence[tuple[Spec, Plan]],
+    pages: Sequence[PlannedPage],
     tier: str,
     old: Lock,
     *,
     seed: int = 0,
     everything: bool = False,
-    bundle: Bundle | None = None,
     progress: Callable[[int], None] | None = None,
     each: Each = map,
     compute: Compute = engine.compute,
     checked: Collection[str] = (),
 ) -> Refreshed:
-    """Hold a tier of some pages against a lock. ``everything`` trusts no key and computes all cases
-    again. ``checked`` are :attr:`Refreshed.marks` of pages that are known to be as they were.
+    """Hold a tier of some pages against a lock. ``checked`` are :attr:`Refreshed.marks` of pages
+    that are known to be as they were, and of lines that the same code computed; ``everything``
+    trusts none of them.
 
-    ``bundle`` is one that was written before: then a changed golden is given in units in the last
-    place. ``each`` enumerates pages, ``compute`` gives the data of a batch.
+    ``each`` enumerates pages, ``compute`` gives the data of a batch.
     """
-    now = {spec.name: sources(spec, plan, tier, seed) for spec, plan in pages}
+    now = {page[0].name: sources(page, tier, seed) for page in pages}
+    known = () if everything else checked
     settled = {
         page: old.entries[page]
         for page in now
-        if not everything and page in old.entries and page not in old.altered
-        if checked and _mark(now[page], old.entries[page]) in checked
+        if page in old.entries and page not in old.altered
+        if _mark(now[page], old.entries[page]) in known
     }
-    others = [page for page in pages if page[0].name not in settled]
-    suite = plan_suite(others, tier, each=each)
+    suite = plan_suite([page for page in pages if page[0].name not in settled], tier, each=each)
     trusted = {
         case: entry
         for page, entries in old.entries.items()
-        if not everything and page not in old.altered
+        if _mark({}, entries) in known
         for case, entry in entries.items()
     }
     entries, computed = _entries(suite, seed, trusted, compute, progress)
@@ -126,14 +153,15 @@ def refresh(
         for page in sorted(set(old.sources) - set(lock.sources))
         for case in sorted(old.entries[page])
     ]
-    if bundle is not None:
-        goldens = {change.case: change.before for change in changes if change.what == "golden"}
-        ulps = ulps_off(goldens, suite, seed, bundle, compute)
-        changes = [
-            replace(change, ulp=ulps.get(change.case)) if change.what == "golden" else change
-            for change in changes
-        ]
     return Refreshed(lock, changes, computed)
+
+
+def _place(page: str, rule: str) -> str:
+    """The file of a page's spec, and the line at which a rule stands there."""
+    name = re.compile(rf"\s+{re.escape(rule.split('.', maxsplit=1)[0])}:")
+    lines = enumerate(read_text(specs_folder() / f"{page}.yaml").splitlines(), 1)
+    line = next((f":{number}" for number, text in lines if name.match(text)), "")
+    return f"specs/{page}.yaml{line}"
 
 
 def _mark(sources: Mapping[str, str], entries: Mapping[str, LockEntry]) -> str:
@@ -151,10 +179,11 @@ def _differ(page: str, new: Lock, old: Lock) -> tuple[str, ...]:
     return (*differ, *(["lock"] if page in old.altered else []))
 
 
-def sources(spec: Spec, plan: Plan, tier: str, seed: int) -> dict[str, str]:
+def sources(page: PlannedPage, tier: str, seed: int) -> dict[str, str]:
     """What the cases of a page are made from: digests of spec, plan and errata, the tier, the
     version of the kernel, a digest of those of all recipes and of arithmetic, the seed.
     """
+    spec, plan = page
     return {
         "spec": spec_digest(spec),
         "plan": plan.digest[:DIGEST],
@@ -214,6 +243,7 @@ def _entries(
         for place, case in enumerate(batch.ids):
             entries[case] = replace(
                 entries[case],
+                sums=sums_of(tensors_of(arrays, "golden", place)),
                 **{
                     field: digest_of(tensors_of(arrays, role, place))
                     for field, role in ROLES.items()
@@ -231,9 +261,10 @@ def _changes(
     changes = [Change(case, "removed", why) for case in sorted(set(before) - set(after))]
     changes += [Change(case, "added", why) for case in sorted(set(after) - set(before))]
     for case in sorted(set(after) & set(before)):
-        for field, (what, causes, otherwise) in CAUSES.items():
+        for field, (what, causes) in CAUSES.items():
             old, new = getattr(before[case], field), getattr(after[case], field)
             if old != new:
                 likely = tuple(cause for cause in differ if cause in causes)
-                changes.append(Change(case, what, likely or differ or (otherwise,), old, new))
+                off = apart(before[case].sums, after[case].sums) if what == "golden" else None
+                changes.append(Change(case, what, likely or why, old, new, off))
     return changes

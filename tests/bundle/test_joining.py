@@ -228,5 +228,5 @@ def test_the_command(bundle: Bundle, tmp_path: Path, shares: list[Path]) -> None
     assert merge(*shares[1:], "-o", out, "--force", "--quiet") == (0, "")
     assert merge(bundle.path, shares[1], "-o", tmp_path / "no.h5") == (
         2,
-        f"{shares[1]}: is a results file, and {bundle.path} is none; join files of one kind\n",
+        f"{shares[1]}: is a results file, and {bundle.path} is a bundle; join files of one kind\n",
     )

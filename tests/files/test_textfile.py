@@ -16,7 +16,6 @@ from opgen.files import yamlfile
 from opgen.files.textfile import read_text
 from opgen.lock.lockfile import read_lock
 from opgen.model import FileError
-from opgen.report import data
 
 ENDLESS = Path("/dev/zero")
 
@@ -32,6 +31,7 @@ def test_whole_texts(tmp_path: Path) -> None:
     [
         (b"0123456789\n", 10, "cannot be read: has more than 10 B"),
         (b"ab\xff", 10, "not UTF-8: byte 2 is 0xff"),
+        (b"opgen bundle\n\x89HDF\r\n\x1a\n", 99, "is an HDF5 file, .* see opgen inspect"),
         (None, 10, "No such file"),
     ],
 )
@@ -47,7 +47,7 @@ def test_what_is_no_text_is_said(
 
 @pytest.mark.skipif(not ENDLESS.exists(), reason="this system has no /dev/zero")
 @pytest.mark.parametrize(
-    "reader", [yamlfile.read, read_lock, data.read, lambda path: read_calls(path, {})]
+    "reader", [yamlfile.read, read_lock, read_text, lambda path: read_calls(path, {})]
 )
 def test_endless_files(reader: Callable[[Path], Any]) -> None:
     with pytest.raises(

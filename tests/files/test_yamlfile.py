@@ -154,12 +154,6 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         assert str(caught.value).startswith("shown.yaml: ") and message in str(caught.value)
 
 
-def test_did_you_mean_only_where_something_is_close() -> None:
-    assert yamlfile.did_you_mean("padh", ["padH", "kW"]) == " (did you mean 'padH'?)"
-    assert yamlfile.did_you_mean("KW", ["padH", "kW"]) == " (did you mean 'kW'?)"
-    assert yamlfile.did_you_mean("zzz", ["padH", "kW"]) == ""
-
-
 def outcome(text: str, **parser: bool) -> object:
     """The data with their lines and problems, or the error."""
     try:

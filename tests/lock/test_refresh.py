@@ -7,25 +7,27 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import fields, replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-import opgen
 from opgen.cli import main
 from opgen.files.resources import cases_folder, specs_folder
 from opgen.generation import engine
 from opgen.lock import refresh
+from opgen.lock.computed import apart, sums_of
 from opgen.lock.lockfile import Lock, LockEntry, read_lock
 from opgen.lock.refresh import Change
 from opgen.model import FileError
-from opgen.report.refresh import MOST, as_data, as_markdown, detail
+from opgen.numerics.arrays import reals
+from opgen.report.refresh import MOST, as_data, as_markdown, detail, facts
 from opgen.spec.catalog import catalog
 from opgen.suite.batch import Batch
+from opgen.suite.identity import spec_digest
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import plan_suite
 from tests.support import copies
@@ -82,8 +84,18 @@ def test_a_first_refresh_adds_every_case(fresh):
 
 
 def test_nothing_to_do_computes_nothing(fresh, pages):
-    again = refresh.refresh(pages, "smoke", fresh.lock)
+    again = refresh.refresh(pages, "smoke", fresh.lock, checked=fresh.marks)
     assert (again.changes, again.computed, again.cases) == ([], 0, fresh.cases)
+
+
+@pytest.mark.parametrize("by", ["this code", "another code"])
+def test_lines_are_trusted_that_this_code_computed(fresh, pages, by):
+    """By their keys, where a plan has changed; what another code computed is computed again."""
+    other = [(spec, replace(plan, digest="0" * 64)) for spec, plan in pages]
+    known = fresh.marks if by == "this code" else {mark[::-1] for mark in fresh.marks}
+    again = refresh.refresh(other, "smoke", fresh.lock, checked=known)
+    assert again.changes == []
+    assert again.computed == (0 if by == "this code" else fresh.computed)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -99,7 +111,7 @@ def test_the_lock_of_one_tier_is_held_against_another(fresh, pages, known):
         change.why for change in found.changes if change.what == "added"
     } == {("tier",)}
     assert found.lock.entries == refresh.refresh(pages, "standard", Lock()).lock.entries
-    same = refresh.refresh(pages, "smoke", old)
+    same = refresh.refresh(pages, "smoke", old, checked=fresh.marks)
     assert (same.changes, same.computed, same.lock) == ([], 0, fresh.lock)
 
 
@@ -224,9 +236,9 @@ def test_a_key_covers_all_that_data_are_computed_from(pages, one):
 def test_a_plan_that_draws_other_data_is_computed_again(drawn):
     """Roles and factors, which stand in no call."""
     (spec,), plan = catalog().of("aclnnSiluBackward"), plan_for("silu_backward")
-    first = refresh.refresh([(spec, plan)], "smoke", Lock()).lock
+    first = refresh.refresh([(spec, plan)], "smoke", Lock())
     other = [(spec, replace(plan, digest="0" * 64, **drawn))]
-    found = refresh.refresh(other, "smoke", first)
+    found = refresh.refresh(other, "smoke", first.lock, checked=first.marks)
     assert found.computed and {"data", "golden"} <= {change.what for change in found.changes}
     assert found.lock.entries == refresh.refresh(other, "smoke", Lock()).lock.entries
 
@@ -234,13 +246,18 @@ def test_a_plan_that_draws_other_data_is_computed_again(drawn):
 @pytest.mark.parametrize(
     ("field", "what"), [("inputs", "data"), ("goldens", "golden"), ("bounds", "bound")]
 )
-def test_a_drifted_digest_is_found_once_its_case_is_computed_again(fresh, pages, field, what):
+def test_a_drifted_digest_is_found_although_its_key_says_that_nothing_changed(
+    fresh, pages, field, what
+):
     page, one = a_case_with_data(fresh.lock)
     old = changed(fresh.lock, page, one, **{field: "0123456789"})
-    assert refresh.refresh(pages, "smoke", old).changes == []  # its key says that nothing changed
-    found = refresh.refresh(pages, "smoke", old, everything=True)
-    assert [(c.case, c.what) for c in found.changes] == [(one, what)]
-    assert found.computed == fresh.computed
+    found = refresh.refresh(pages, "smoke", old, checked=fresh.marks)
+    assert [(c.case, c.what, c.why) for c in found.changes] == [(one, what, ("code",))]
+    (told,) = facts(found)
+    assert told.startswith(f"{page}: 1 case changed, and no version did: ")
+    assert list(facts(replace(found, changes=[replace(found.changes[0], why=("kernel",))]))) == []
+    (of_page,) = [entries for name, entries in fresh.lock.entries.items() if name == page]
+    assert found.computed == sum(entry.key != "-" for entry in of_page.values())
 
 
 def test_a_changed_expectation_says_from_what_to_what(fresh, pages):
@@ -266,71 +283,93 @@ def test_removed_and_added_cases_are_named(fresh, pages):
 
 
 @pytest.mark.parametrize("steps", [1, 3])
-def test_a_changed_golden_is_measured_against_an_older_bundle(fresh, pages, tmp_path, steps):
-    """By the element that is furthest off, in the real or the imaginary part; an output that the
-    older one has not is not measured.
+def test_a_changed_golden_is_measured(fresh, pages, steps):
+    """By the old lock alone, about: one element is off by some units in the last place, in the
+    real part where there are two.
     """
-    suite = plan_suite(pages, "smoke")
-    path = tmp_path / "old.h5"
-    engine.write(suite, path, {"seed": 0}, seed=0)
-    page, _ = a_case_with_data(fresh.lock)
+    off = {}
 
     def some_ulp_off(batch, seed):
         arrays = engine.compute(batch, seed)
-        for (name, role), stack in list(arrays.items()):
-            if role == "golden":
-                moved = stack.copy()
-                part, last = (
-                    moved.imag if np.iscomplexobj(moved) else moved,
-                    (..., *[slice(-1, None)] * (stack.ndim - 1)),
-                )
-                for _ in range(steps):
-                    part[last] = np.nextafter(part[last], part.dtype.type(np.inf))
-                arrays[name, role] = moved
-                arrays["another", role] = np.ones_like(stack)
-        return arrays
+        moved = arrays["gradInput", "golden"].copy()
+        part = reals(moved.reshape(len(moved), -1))
+        part[:, :1] += steps * np.spacing(np.maximum(np.abs(part[:, :1]), part.dtype.type(1)))
+        for case, *pair in zip(batch.ids, arrays["gradInput", "golden"], moved, strict=True):
+            old, new = (reals(array.reshape(-1)).astype(np.float64) for array in pair)
+            old, new = (np.where(np.isfinite(old), array, 0.0) for array in (old, new))
+            off[case] = np.abs(new - old).sum() / (max(abs(old).sum(), abs(new).sum()) or 1)
+        return {**arrays, ("gradInput", "golden"): moved}
 
-    old = changed(fresh.lock, page, next(iter(fresh.lock.entries[page])))
-    with opgen.open(path) as bundle:
-        assert {
-            golden.dtype.kind + str(golden.itemsize)
-            for case in bundle
-            for golden in case.golden.values()
-        } >= {"f4", "f8", "c16"}
-        found = refresh.refresh(
-            pages, "smoke", old, everything=True, bundle=bundle, compute=some_ulp_off
-        )
-        off = {
-            case.id: steps * any(golden.size for golden in case.golden.values())
-            for case in bundle
-            if case.golden
-        }
-    goldens = [c for c in found.changes if c.what == "golden"]
-    assert (
-        {c.case: c.ulp for c in goldens} == off
-        and set(off.values()) == {0, steps}
-        and len(goldens) == len(found.changes)
+    found = refresh.refresh(pages, "smoke", fresh.lock, everything=True, compute=some_ulp_off)
+    assert {c.what for c in found.changes} == {"golden"} and len(found.changes) > 10
+    for change in found.changes:
+        assert change.apart == pytest.approx(off[change.case], rel=0.01)
+    assert 0 < np.median([*off.values()]) < 1e-6
+
+
+def test_sums_are_correctly_rounded_and_their_signs_depend_on_places_alone():
+    random = np.random.default_rng(0)
+    values = random.standard_normal(999) * 2.0 ** random.integers(-60, 60, 999)
+    size, *signed = map(float, sums_of({"x": values}).split(":")[1:])
+    assert size == float(sum(map(Fraction, np.abs(values).tolist())))
+    signs = []
+    for place in range(999):
+        alone = np.zeros((27, 37))
+        alone.flat[place] = 1.0
+        signs.append([float(one) for one in sums_of({"x": alone}).split(":")[2:]])
+    exact = [Fraction(value) for value in values.tolist()]
+    for total, of in zip(signed, np.transpose(signs), strict=True):
+        assert total == float(sum(x * int(s) for x, s in zip(exact, of, strict=True)))
+    assert {tuple(of) for of in signs} == {(a, b) for a in (1.0, -1.0) for b in (1.0, -1.0)}
+    assert sums_of({"x": values.reshape(27, 37)}) == sums_of({"x": values})
+
+
+def test_sums_of_what_has_none_or_no_end():
+    most = np.finfo(np.float64).max
+    assert sums_of({}) == "-"
+    assert sums_of({"b": np.zeros((0, 3)), "a": np.array([np.nan, np.inf, 2.0])}).startswith(
+        "a:2.0:"
     )
+    assert sums_of({"a": np.full(9, most)}).startswith("a:inf:")
+    assert sums_of({"a": np.array([3 - 4j])}).startswith("a:7.0:")
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_bundle_that_is_not_the_locks_measures_nothing(fresh, pages, tmp_path, seed):
-    """Of what is computed now, where nothing is off, and of other data."""
-    path = tmp_path / "other.h5"
-    engine.write(plan_suite(pages, "smoke"), path, {"seed": seed}, seed=seed)
+@pytest.mark.parametrize(
+    ("before", "after", "off"),
+    [
+        ("a:4.0:2.0:-2.0", "a:4.0:2.0:-2.0", 0.0),
+        ("a:4.0:2.0:-2.0", "a:4.0:3.0:-2.0", 0.25),
+        ("a:4.0:2.0:-2.0", "a:5.0:2.0:-4.5", 0.5),
+        ("a:4.0:2.0:-2.0,b:8.0:1.0:1.0", "a:4.0:2.0:-1.0,b:8.0:5.0:1.0", 0.5),
+        ("a:0.0:0.0:0.0", "a:0.0:0.0:0.0", 0.0),
+        ("a:0.0:0.0:0.0", "a:3.0:3.0:-3.0", 1.0),
+        ("a:4.0:2.0:-2.0", "b:4.0:2.0:-2.0", None),
+        ("-", "a:4.0:2.0:-2.0", None),
+        ("a:4.0:2.0:-2.0", "-", None),
+    ],
+)
+def test_how_far_goldens_are_apart(before, after, off):
+    assert apart(before, after) == off
+
+
+def test_a_lock_of_the_first_version_is_read_and_written_anew(fresh, pages, tmp_path):
+    """Of its goldens nothing is known but digests."""
     page, one = a_case_with_data(fresh.lock)
-    with opgen.open(path) as bundle:
-        found = refresh.refresh(
-            pages,
-            "smoke",
-            changed(fresh.lock, page, one, goldens="0" * 10),
-            everything=True,
-            bundle=bundle,
-        )
-    (change,) = found.changes
-    assert (change.case, change.what, change.ulp) == (one, "golden", None) and detail(
-        change
-    ).startswith("0000000000 -> ")
+    old = changed(fresh.lock, page, one, goldens="0" * 10)
+    old.entries = {
+        name: {case: replace(entry, sums="-") for case, entry in entries.items()}
+        for name, entries in old.entries.items()
+    }
+    text = old.text.replace("opgen lock 2", "opgen lock 1")
+    lines = [line for line in text.splitlines()[1:] if not line.startswith("page ")]
+    assert {len(line.split(" ")) for line in lines} == {6}
+    path = tmp_path / "old.lock"
+    path.write_text(text)
+    assert read_lock(path) == old
+    (change,) = refresh.refresh(pages, "smoke", read_lock(path)).changes
+    assert (change.case, change.apart) == (one, None) and detail(change).startswith("0000000000 ->")
+    assert run("--lock", str(path)).exit_code == 0 and read_lock(path) == fresh.lock
+    assert path.read_text().startswith("opgen lock 2\n")
 
 
 WHY = {
@@ -343,12 +382,12 @@ WHY = {
     },
     "goldens": {
         "kernel": ("kernel",),
-        "": ("environment",),
+        "": ("code",),
         "spec kernel errata": ("spec", "kernel"),
         "data kernel": ("kernel", "data"),
         "seed": ("seed",),
     },
-    "bounds": {"kernel": ("kernel",), "data errata seed": ("data", "seed"), "": ("environment",)},
+    "bounds": {"kernel": ("kernel",), "data errata seed": ("data", "seed"), "": ("code",)},
     "expectation": {
         "spec": ("spec",),
         "errata kernel": ("errata",),
@@ -384,7 +423,7 @@ RECIPES = MappingProxyType({{**RECIPES, "{0}": replace(RECIPES["{0}"], version=9
 
 
 @pytest.mark.parametrize(
-    ("file", "edit", "name", "recomputed"),
+    ("file", "edit", "name", "raised"),
     [
         ("golden/reflection_pad2d_backward.py", "VERSION = 9\n", "kernel", {"grid", "one_hot"}),
         ("golden/group_norm_backward.py", "VERSION = 9\n", "", set()),
@@ -393,8 +432,8 @@ RECIPES = MappingProxyType({{**RECIPES, "{0}": replace(RECIPES["{0}"], version=9
         ("numerics/recipes.py", RECIPE.format("subnormals"), "data", set()),
     ],
 )
-def test_a_raised_version_computes_what_it_stands_for_again(
-    fresh, pages, tmp_path, file, edit, name, recomputed
+def test_a_raised_version_changes_the_keys_of_what_it_stands_for(
+    fresh, pages, tmp_path, file, edit, name, raised
 ):
     """And the change is laid to it, whatever comes of it."""
     copy, old, new = copies.checkout(tmp_path), tmp_path / "old.lock", tmp_path / "new.lock"
@@ -412,8 +451,8 @@ def test_a_raised_version_computes_what_it_stands_for_again(
         for id in before
         if before[id].key != again.entries[page][id].key
     }
-    assert {recipes[id] for id in differ} & {"grid", "one_hot"} == recomputed
-    assert f" {len(differ)} computed, 0 changes against " in told.stderr
+    assert {recipes[id] for id in differ} & {"grid", "one_hot"} == raised
+    assert f" {fresh.computed} computed, 0 changes against " in told.stderr
     for page, then in fresh.lock.sources.items():
         now = again.sources[page]
         assert {what for what in now if now[what] != then[what]} == {name} - {""}
@@ -436,7 +475,7 @@ def test_a_page_that_is_gone_takes_its_cases_along(fresh, pages):
         {**fresh.lock.sources, "gone": {"spec": "1"}},
         {**fresh.lock.entries, "gone": {one: LockEntry(one, *"----", "valid:0:") for one in "ba"}},
     )
-    found = refresh.refresh(pages, "smoke", old)
+    found = refresh.refresh(pages, "smoke", old, checked=fresh.marks)
     assert [(c.case, c.what, c.why) for c in found.changes] == [
         ("a", "removed", ("page",)),
         ("b", "removed", ("page",)),
@@ -446,27 +485,6 @@ def test_a_page_that_is_gone_takes_its_cases_along(fresh, pages):
 
 def run(*args: str) -> Result:
     return CliRunner().invoke(main, ["refresh", "reflection_pad2d_backward", *args])
-
-
-def test_the_command_closes_the_older_bundle(fresh, pages, tmp_path):
-    engine.write(plan_suite(pages, "smoke"), tmp_path / "old.h5", {"seed": 0}, seed=0)
-    fresh.lock.write(tmp_path / "old.lock")
-    args = ["--lock", str(tmp_path / "old.lock"), "--check", "--bundle", str(tmp_path / "old.h5")]
-    used = []
-
-    def keep(frame, event, _):
-        """What refresh is called with, so that it is closed, if at all, by the command."""
-        if event == "call" and frame.f_code is refresh.refresh.__code__:
-            used.append(frame.f_locals["bundle"])
-
-    sys.setprofile(keep)
-    try:
-        assert run(*args).exit_code == 0
-    finally:
-        sys.setprofile(None)
-    (older,) = used
-    with pytest.raises(opgen.BundleError, match="is closed"):
-        _ = older[a_case_with_data(fresh.lock)[1]].inputs["gradOutput"]
 
 
 def test_the_command_says_what_drifted_in_every_form_and_exits_1(fresh, tmp_path):
@@ -638,7 +656,8 @@ def test_the_lock_of_a_plan_of_ones_own_lies_beside_it(fresh, installed, tmp_pat
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (Change("one", "golden", ("code",), "a", "b", 3), "by up to 3 ULP of what is stored"),
+        (Change("one", "golden", ("code",), "a", "b", 3.21e-8), "by about 3e-08 of its magnitude"),
+        (Change("one", "golden", ("code",), "a", "b", 0.0), "by about 0 of its magnitude"),
         (Change("one", "golden", ("code",), "a", "b"), "a -> b"),
         (Change("one", "expectation", (), "valid:0:", "stated:1:x"), "valid:0: -> stated:1:x"),
         (Change("one", "removed", ()), ""),
@@ -657,7 +676,9 @@ def test_a_change_in_words(change: Change, said: str):
         ("opgen lock 1\nx y\n", ":2: expects 'page NAME ...' or"),
         ("opgen lock 1\nx - - - - valid:0:\n", ":2: expects 'page NAME ...' or"),
         ("opgen lock 1\npage p\nx - - - valid:0:\n", ":3: expects 'page NAME ...' or"),
-        ("opgen lock 1\npage p\nx - - - - valid:0: more\n", ":3: expects 'page NAME ...' or"),
+        ("opgen lock 1\npage p\nx - - - - valid:0: more\n", ":3: expects NAME:SUM:SUM:SUM"),
+        ("opgen lock 2\npage p\nx - - - - valid:0: a:1.0:2.0\n", ":3: expects NAME:SUM:SUM:SUM"),
+        ("opgen lock 2\npage p\nx - - - - valid:0: a:1:2:3 b\n", ":3: expects 'page NAME ...' or"),
         ("opgen lock 1\npage p\nx - - - 012345678 valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p\nx - - 01234567890 - valid:0:\n", ":3: expects digests of 10"),
         ("opgen lock 1\npage p\nx -- - - - valid:0:\n", ":3: expects digests of 10"),
@@ -811,3 +832,23 @@ def test_a_check_names_the_lines_of_the_rules_that_count_otherwise(fresh, pages,
     written = (specs_folder() / f"{page}.yaml").read_text(encoding="utf-8").splitlines()
     assert written[int(found[1]) - 1].lstrip().startswith(f"{rule.split('.')[0]}:")
     assert f"{name}: gone: 1 case " in shown.stderr
+
+
+def test_a_product_that_no_page_names_changes_no_lock(tmp_path):
+    """Of no operator: neither what it expects nor, in the head, what it was made from."""
+    copy = copies.checkout(tmp_path)
+    tables, folder = copy / "specs" / "tables.yaml", copy / "cases" / "smoke"
+    text = tables.read_text(encoding="utf-8")
+    newest = re.search(r"\n  ascend950:.*", text)[0]
+    added = newest.replace("950", "960").replace("2026-08", "2026-09")
+    tables.write_text(text.replace(newest, newest + added), encoding="utf-8")
+    locks = [folder / f"{op}.lock" for op in ("ada_layer_norm_backward", "group_norm_backward")]
+    before = list(map(written, locks))
+    assert copies.opgen(copy, "refresh", *(lock.stem for lock in locks), "-q").returncode == 0
+    assert list(map(written, locks)) == before
+    assert copies.opgen(copy, "check").returncode == 0
+    digests = "import json; from opgen.suite.identity import spec_digest as digest;"
+    digests += "from opgen.spec.catalog import catalog;"
+    digests += "print(json.dumps({spec.name: digest(spec) for spec in catalog().specs}))"
+    told = json.loads(copies.python(copy, "-c", digests).stdout)
+    assert told == {spec.name: spec_digest(spec) for spec in catalog().specs}

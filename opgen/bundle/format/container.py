@@ -124,11 +124,10 @@ def describe(
     """
     offsets = dict(skeleton.offsets)
     shapes = {**tables, "digests": np.empty(len(tables) + 2, dtype=digests_dtype(tables))}
-    texts = sum(len(text.encode()) + _TEXT for text in strings) + _HEADERS
     _find_room(
         skeleton.path,
         skeleton.size,
-        texts,
+        sum(len(text.encode()) + _TEXT for text in strings) + _HEADERS,
         sum(table.nbytes for table in shapes.values()),
         keep=True,
     )

@@ -44,5 +44,7 @@ class Digested:
 
 def digest_column(pieces: Iterable[Bytes]) -> np.ndarray:
     """(pieces,) the digest of each, as tables keep it."""
-    digests = [one.digest if isinstance(one, Digested) else digest_of(one) for one in pieces]
+    digests = [
+        piece.digest if isinstance(piece, Digested) else digest_of(piece) for piece in pieces
+    ]
     return np.frombuffer(b"".join(digests), dtype=DIGEST_TYPE)

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-import opgen
 from opgen.bundle.format.dtypes import BundleError, checked, text
 from opgen.model import unkept
+from opgen.model.version import VERSION
 
 FORMAT_VERSION = 9
 Header: TypeAlias = dict[str, Any]
@@ -42,7 +42,7 @@ def own(kind: str) -> Header:
     return {
         "format": f"opgen {kind}",
         "format_version": FORMAT_VERSION,
-        "opgen_version": opgen.__version__,
+        "opgen_version": VERSION,
     }
 
 

@@ -53,8 +53,7 @@ class Seeds:
     def of(cls, rows: Sequence[Seed | Maxima]) -> Seeds:
         """From rows."""
         drawn = [row for row in rows if isinstance(row, Seed)]
-        columns = list(zip(*drawn, strict=True)) or [()] * len(Seed._fields)
-        case, name, start, *steps = columns
+        case, name, start, *steps = list(zip(*drawn, strict=True)) or [()] * len(Seed._fields)
         low, high, exponent = (np.array(column, dtype=np.int64) for column in steps)
         return cls(
             np.array(case, dtype=np.int64),

@@ -63,8 +63,7 @@ def call_table(
 
 def _kind(bundle: BundleTables, api: str, name: str, kind: str) -> str:
     """The kind in calls of a parameter: the widest that a bundle does not tell apart."""
-    table = bundle.tables[f"attributes/{api}"]
-    wide = kind == "int" and table.dtype[name].kind == "u"
+    wide = kind == "int" and bundle.tables[f"attributes/{api}"].dtype[name].kind == "u"
     return "uint64" if wide else _KINDS.get(kind, kind)
 
 

@@ -191,10 +191,11 @@ class CaseView:
         return LazyArrays(self.by_role[_PLACES], self._view)
 
     @property
-    def written(self) -> list[str]:
-        """The outputs of the call, whether there are goldens for them or not."""
+    def written(self) -> dict[str, str]:
+        """Output of the call -> its dtype, whether there is a golden for it or not."""
+        dtypes, names = self.bundle.words["tensors.dtype"], self.bundle.names
         rows = (row for row in self.tensor_rows if row.role == _OUTPUT)
-        return [self.bundle.names[row.name] for row in rows]
+        return {names[row.name]: dtypes[row.dtype] for row in rows}
 
     @property
     def tensor_rows(self) -> list[TensorRow]:

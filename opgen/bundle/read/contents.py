@@ -12,7 +12,6 @@ from opgen.bundle.format import dtypes
 from opgen.bundle.format.digest import digest_of
 from opgen.bundle.format.tensorrow import DRAWN, TensorRow
 from opgen.bundle.read.finished import FinishedFile
-from opgen.numerics.fill import drawn_again
 from opgen.numerics.maxima import first_largest
 
 _WORDS = {code: word for word, code in dtypes.CODE_WORDS.items()}
@@ -53,6 +52,8 @@ class BundleTables(FinishedFile):
         """The elements of a tensor that the file holds a seed of, or what its maxima are of."""
         dtype, key = self.words["tensors.dtype"][row.dtype], (row.case, row.name)
         if key in self._seeds:
+            from opgen.numerics.fill import drawn_again
+
             start, low, high, exponent = self._seeds[key]
             values = drawn_again(start, (low, high, exponent), row.elements, dtype)
         elif not row.elements:

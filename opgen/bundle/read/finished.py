@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from opgen.bundle.format import schema
+from opgen.bundle.format.closing import Closing
 from opgen.bundle.format.digest import digest_of
 from opgen.bundle.format.dtypes import BundleError, words_of
 from opgen.bundle.read.opening import OpenedFile
@@ -39,7 +39,7 @@ class LazyArrays(Mapping[str, np.ndarray], Generic[Row]):
         return f"<arrays {', '.join(self._rows) or 'none'}>"
 
 
-class FinishedFile(OpenedFile):
+class FinishedFile(OpenedFile, Closing):
     """A file whose tables mean something; a context manager. Raises BundleError for any other.
 
     Every tensor is checked against its digest when it is read, unless ``check`` is false.
@@ -52,17 +52,6 @@ class FinishedFile(OpenedFile):
         if text := unsoundness(self):
             self.close()
             raise self.unsound(text)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.path}: {len(self)} cases>"

@@ -50,12 +50,12 @@ def _heap(start: int, read: Callable[[int, int], np.ndarray], size: int) -> byte
 
 def _within(heap: bytes) -> dict[int, bytes]:
     """Index -> text of everything in a heap."""
-    found, at = {}, _HEAP.size
-    while at + _TEXT.size <= len(heap):
-        index, _, _, length = _TEXT.unpack_from(heap, at)
+    found, offset = {}, _HEAP.size
+    while offset + _TEXT.size <= len(heap):
+        index, _, _, length = _TEXT.unpack_from(heap, offset)
         if not index:  # what is left is free
             break
-        at += _TEXT.size
-        found[index] = heap[at : at + length]
-        at += (length + 7) // 8 * 8
+        offset += _TEXT.size
+        found[index] = heap[offset : offset + length]
+        offset += (length + 7) // 8 * 8
     return found

@@ -16,8 +16,8 @@ from opgen.bundle.format.dtypes import PARAMETER_KINDS, ROLES, words_of
 from opgen.bundle.format.layout import spread
 from opgen.bundle.format.schema import Column, Columns
 from opgen.bundle.format.tensorrow import NO_DATA
+from opgen.bundle.read.omitted_inputs import Checks, Tables, computed_inputs, drawn_inputs, spans
 from opgen.bundle.read.opening import OpenedFile
-from opgen.bundle.read.unheld import Checks, Tables, computed_inputs, drawn_inputs, spans
 from opgen.calls.argument_json import MAX_ITEMS, MAX_RANK
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.formats import DTYPES
@@ -48,8 +48,10 @@ def _checks(file: OpenedFile) -> Checks:
         yield from drawn_inputs(tables)
     else:
         yield from _follow(rows, tensors, "tensors", "result")
-        more = (tensors["unwritten"] > tensors["elements"]).any()
-        yield more, "more elements of an output were left unwritten than it has"
+        yield (
+            (tensors["unwritten"] > tensors["elements"]).any(),
+            "more elements of an output were left unwritten than it has",
+        )
     for name in sorted(tables.keys() - declared.keys()):
         yield True, f"{name} is not a table that it can have"
     yield from _places(file)
@@ -64,8 +66,10 @@ def _declared(file: OpenedFile, declared: Mapping[str, Columns]) -> Checks:
         yield True, f"there is no table {name}"
     for name, columns in declared.items():
         table = file.tables[name]
-        other = (table.dtype.names or ("",)) != tuple(columns)
-        yield other, f"{name}: has other columns than {', '.join(columns)}"
+        yield (
+            (table.dtype.names or ("",)) != tuple(columns),
+            f"{name}: has other columns than {', '.join(columns)}",
+        )
         for title, column in columns.items():
             kind, cells = (table.dtype[title], table[title]) if title else (table.dtype, table)
             yield not column.fits(kind), f"{name}: {title} is of another type than it can be"
@@ -99,8 +103,10 @@ def _cells(file: OpenedFile, column: Column, cells: np.ndarray, title: str) -> C
 def _lists(tables: Tables) -> Checks:
     """Lists beyond the integers, longer than any can be, or not what the first two stand for."""
     starts, lengths = spans(tables)
-    beyond = (starts + lengths).max(initial=0) > len(tables["integers"])
-    yield beyond, "a list reaches beyond the integers"
+    yield (
+        (starts + lengths).max(initial=0) > len(tables["integers"]),
+        "a list reaches beyond the integers",
+    )
     yield lengths.max(initial=0) > MAX_ITEMS, f"a list is longer than {MAX_ITEMS}"
     yield lengths[:2].tolist() != [0, 0], "the first two lists are not empty"
 
@@ -143,10 +149,14 @@ def _follow(rows: np.ndarray, table: np.ndarray, what: str, owner: str) -> Check
     """
     counts = rows[what].astype(np.int64)
     first = rows[f"first_{what.removesuffix('s')}"]
-    apart = counts.sum() != len(table) or (first != np.cumsum(counts) - counts).any()
-    yield apart, f"the {what} do not follow their cases"
-    another = (table[owner] != np.repeat(np.arange(len(counts)), counts)).any()
-    yield another, f"a row of {what} names another {owner} than the one that it belongs to"
+    yield (
+        counts.sum() != len(table) or (first != np.cumsum(counts) - counts).any(),
+        f"the {what} do not follow their cases",
+    )
+    yield (
+        (table[owner] != np.repeat(np.arange(len(counts)), counts)).any(),
+        f"a row of {what} names another {owner} than the one that it belongs to",
+    )
 
 
 def _attributes(tables: Tables) -> Checks:
@@ -167,8 +177,10 @@ def _attributes(tables: Tables) -> Checks:
             cases["attributes_row"][cases["op"] == number],
             len(tables[f"attributes/{op}"]),
         )
-        beyond = len(mine) and mine.max() >= count
-        yield beyond, f"cases: attributes_row names none of the {count} rows of {op}"
+        yield (
+            len(mine) and mine.max() >= count,
+            f"cases: attributes_row names none of the {count} rows of {op}",
+        )
         for api, name, kind in parameters.tolist():
             if kind == PARAMETER_KINDS["tensor"] and apis[api] == op and titles[name] in names:
                 allowed[number, names[titles[name]]] = True
@@ -191,8 +203,7 @@ def _places(file: OpenedFile) -> Checks:
     for number, blob in file.blobs.items():
         room[number] = blob.elements
     beyond = tensors["position"] > room[tensors["dtype"]] - tensors["elements"]
-    outside = beyond & (tensors["position"] >= 0)
-    yield outside.any(), "a tensor lies outside the data of its dtype"
+    yield (beyond & (tensors["position"] >= 0)).any(), "a tensor lies outside the data of its dtype"
 
 
 def _shapes(tables: Tables) -> Checks:
@@ -203,8 +214,10 @@ def _shapes(tables: Tables) -> Checks:
     starts, lengths = spans(tables)
     viewed = "strides" in (tensors.dtype.names or ())
     for column in ("shape", "strides", "storage_shape") if viewed else ("shape",):
-        long = lengths[tensors[column]].max(initial=0) > MAX_RANK
-        yield long, f"a tensor has more than {MAX_RANK} axes"
+        yield (
+            lengths[tensors[column]].max(initial=0) > MAX_RANK,
+            f"a tensor has more than {MAX_RANK} axes",
+        )
     tensors = tensors[tensors["position"] != NO_DATA]
     edges = np.stack([starts, starts + lengths], axis=1).reshape(-1)
     product = np.where(
@@ -213,18 +226,24 @@ def _shapes(tables: Tables) -> Checks:
         1.0,
     )
     shape, elements = tensors["shape"], tensors["elements"]
-    below = _holding(tables, integers < 0)[shape].any()
-    yield below, "a tensor with data has fewer elements than none"
+    yield (
+        _holding(tables, integers < 0)[shape].any(),
+        "a tensor with data has fewer elements than none",
+    )
     none = np.zeros(len(tensors), dtype=np.int64)
     strides, storage, offset = (
         tensors[name] if viewed else none for name in ("strides", "storage_shape", "offset")
     )
     told = (strides == 0) & (offset == 0) | (storage > 0)
-    other = (product[np.where(storage > 0, storage, shape)] != elements)[told].any()
-    yield other, "a tensor has another number of elements than its shape"
+    yield (
+        (product[np.where(storage > 0, storage, shape)] != elements)[told].any(),
+        "a tensor has another number of elements than its shape",
+    )
     given = np.flatnonzero(strides)
-    unlike = (lengths[strides[given]] != lengths[shape[given]]).any()
-    yield unlike, "a tensor with data has strides of another rank"
+    yield (
+        (lengths[strides[given]] != lengths[shape[given]]).any(),
+        "a tensor with data has strides of another rank",
+    )
     view, within = spread(lengths[shape[given]])
     steps = (integers[starts[shape[given]][view] + within] - 1.0) * integers[
         starts[strides[given]][view] + within
@@ -232,8 +251,7 @@ def _shapes(tables: Tables) -> Checks:
     low, high = offset.astype(np.float64), offset + np.maximum(product[shape] - 1, 0)
     low[given] += np.bincount(view, np.minimum(steps, 0), len(given))
     high[given] = offset[given] + np.bincount(view, np.maximum(steps, 0), len(given))
-    left = ((low < 0) | (high >= elements))[product[shape] > 0].any()
-    yield left, "a view leaves its data"
+    yield ((low < 0) | (high >= elements))[product[shape] > 0].any(), "a view leaves its data"
 
 
 def _among(values: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -255,8 +273,7 @@ def _outputs(tensors: np.ndarray) -> Checks:
     outputs = outputs[np.argsort(key[outputs], kind="stable")]
     places = np.flatnonzero(role == ROLES["places"])
     sample = key << 32 | tensors["shape"]
-    whole = (tensors["dtype"][places] != dtypes.DTYPES["INT64"]).any()
-    yield whole, "places are not INT64"
+    yield (tensors["dtype"][places] != dtypes.DTYPES["INT64"]).any(), "places are not INT64"
     alone = ~_among(sample[places], sample[role == ROLES["golden"]])
     yield alone.any(), "places belong to no golden of as many elements"
     sums = np.flatnonzero(role == ROLES["sums"])
@@ -271,8 +288,7 @@ def _outputs(tensors: np.ndarray) -> Checks:
             kept[dtypes.DTYPES[word]] = dtypes.DTYPES[getattr(facts, kind)]
         rows = np.flatnonzero(role == ROLES[kind])
         yield len(rows) and not len(outputs), f"a {kind} belongs to no output"
-        at = np.searchsorted(key[outputs], key[rows]).clip(max=len(outputs) - 1)
-        of = outputs[at]
+        of = outputs[np.searchsorted(key[outputs], key[rows]).clip(max=len(outputs) - 1)]
         shape = tensors["shape"]
         right = (key[of] == key[rows]) & (
             (shape[of] == shape[rows]) | _among(sample[rows], sample[places])

@@ -1,5 +1,5 @@
-"""Is a file whole, and is it sound? Every byte of it is compared with a digest, and what the bytes
-say with what they may say.
+"""Check the integrity of a file: every byte against a digest (the file is whole), and the contents
+against the rules of the format (the file is sound).
 """
 
 from __future__ import annotations

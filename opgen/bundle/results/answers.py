@@ -89,8 +89,7 @@ def _output(
     unwritten: int,
     digest: bytes,
 ) -> Output:
-    place = file.place(dtype, elements, position)
-    data = StoredBytes(file.path, file.fd, *place, digest)
+    data = StoredBytes(file.path, file.fd, *file.place(dtype, elements, position), digest)
     return Output(file.names[name], dtype, file.sequence(shape) or (), unwritten, data)
 
 

@@ -119,12 +119,12 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
         )
     if not given:
         return {}
-    case, kept = bundle[row], {}
+    dtypes, kept = bundle[row].written, {}
     for name, value in given.items():
-        if name not in case.written:
+        if name not in dtypes:
             raise BundleError(
                 f"{where}: {name!r} is not an output of the call (outputs:"
-                f" {', '.join(case.written) or 'none'})"
+                f" {', '.join(dtypes) or 'none'})"
             )
         try:
             array = np.asarray(value)
@@ -136,10 +136,9 @@ def arrays(where: str, bundle: Bundle, row: int, given: object) -> dict[str, np.
                 f"{where}: {name} of type {array.dtype}: no file keeps it (known:"
                 f" {', '.join(map(str, NAMES))})"
             )
-        described = case.plain_args.get(name) if NAMES[array.dtype] in _WIDER else None
-        if isinstance(described, dict) and described["dtype"] in _WIDER[NAMES[array.dtype]]:
+        if dtypes[name] in _WIDER.get(NAMES[array.dtype], ()):
             with np.errstate(invalid="ignore"):  # a signalling NaN
-                array = stored(array, described["dtype"])
+                array = stored(array, dtypes[name])
         kept[name] = array
     return kept
 

@@ -9,7 +9,6 @@ from contextlib import ExitStack
 from itertools import chain, combinations
 from pathlib import Path
 
-import opgen
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.heading import Header
 from opgen.bundle.format.schema import NO_STATUS
@@ -17,6 +16,7 @@ from opgen.bundle.results import answers as answered
 from opgen.bundle.results.answers import CaseAnswer, answers_of
 from opgen.bundle.results.reader import ResultsFile, contradiction, said
 from opgen.bundle.write.output import whole_file
+from opgen.model.version import VERSION
 
 
 def join(
@@ -53,7 +53,7 @@ def join(
 
 def _header(files: Sequence[ResultsFile]) -> Header:
     """What the whole says of itself: whatever any file says, where none contradicts another."""
-    header = {**files[0].header, "opgen_version": opgen.__version__}
+    header = {**files[0].header, "opgen_version": VERSION}
     for other, file in combinations(files, 2):
         if file.bundle_digest != other.bundle_digest:
             raise BundleError(

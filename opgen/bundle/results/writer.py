@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 import numpy as np
 
 from opgen.bundle.format import heading
+from opgen.bundle.format.closing import Closing
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.heading import Header
 from opgen.bundle.format.schema import NO_STATUS
@@ -24,13 +24,13 @@ from opgen.bundle.write.output import LockedOutput, write_errors
 from opgen.model import Code
 
 
-class Results:
+class Results(Closing):
     """A results file being written: ``with opgen.Results.create("results.h5", bundle) as results``.
 
-    Each answer goes to ``<name>.partial`` at once. The end of the block writes the results file,
-    even after an exception, so that no answer is lost. If no answer was added, it changes nothing.
-    ``resume=True`` continues from what a killed process left. ``case_id in results`` says whether a
-    case has an answer, and ``len(results)`` how many do.
+    Each answer goes to ``<name>.partial`` at once. The end of the block writes the results file.
+    After an exception it does not, and ``resume=True`` continues from the answers so far, as it
+    does from what a killed process left. ``case_id in results`` says whether a case has an answer,
+    and ``len(results)`` how many do.
     """
 
     def __init__(
@@ -152,6 +152,7 @@ class Results:
         self._again.add(row)
         self.add(case, None, error=why)
         self._again.add(row)
+        self._worth = len(self) > 0
 
     def _kept(self, header: Mapping[str, object]) -> Header:
         """A header as the file keeps it; BundleError where it cannot."""
@@ -191,9 +192,6 @@ class Results:
         if ledger.resumed is None:
             ledger.begin(resumed=True)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -202,17 +200,13 @@ class Results:
     ) -> None:
         if error is None:
             self.close()
-        elif not self._worth:
-            self.abort()
         elif self._claim.is_open:
-            try:
-                self.close()
+            if self._worth:
                 error.add_note(
-                    f"{self.path}: has the {len(self)} answers so far; --resume (resume=True)"
-                    " continues from them"
+                    f"{self.path}: is not complete; --resume (resume=True) continues from the"
+                    f" {len(self)} answers so far"
                 )
-            except BundleError as failure:
-                error.add_note(str(failure))
+            self.leave()
 
     def close(self) -> None:
         """Write the results in the order of the bundle, and give the file its name; where that

@@ -11,7 +11,7 @@ from opgen.bundle.format import dtypes
 from opgen.bundle.format.dtypes import BundleError
 from opgen.calls.case_table import CaseTable
 from opgen.calls.categorical import Categorical
-from opgen.calls.columns import ArrayColumn, ScalarColumn, TensorColumn, TypedColumn
+from opgen.calls.columns import ArrayColumn, ScalarColumn, TypedColumn
 from opgen.calls.factorize import factorize_rows
 from opgen.calls.kinds import KINDS, REAL
 from opgen.calls.table import CallTable
@@ -53,12 +53,6 @@ class Arguments:
             return kind
         term = KINDS[kind].element.term
         return "tensor" if kind == "tensor" else "float" if term in REAL else term
-
-    @property
-    def tensors(self) -> dict[str, TensorColumn]:
-        """The columns of the parameters that are tensors."""
-        columns = self.calls.columns.items()
-        return {name: column for name, column in columns if isinstance(column, TensorColumn)}
 
     @property
     def arrays(self) -> dict[str, Categorical[Integers | None]]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise, repeat
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
+from opgen.bundle.format.closing import Closing
 from opgen.bundle.format.digest import DIGEST_TYPE, Bytes, Digested, digest_column
 from opgen.bundle.format.dtypes import (
     ALIGNMENT,
@@ -40,7 +40,7 @@ for _name in stored_dtypes():
 
 
 @dataclass
-class Blocks:
+class Blocks(Closing):
     """A way into the blobs of an unfinished file, for every process that writes cases of its
     own.
     """
@@ -138,17 +138,6 @@ class Blocks:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
-
-    def __enter__(self) -> Blocks:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 @dataclass(frozen=True)

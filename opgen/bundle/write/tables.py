@@ -49,8 +49,7 @@ def build(
     seeds = seeds or Seeds.of([])
     rows, pages, library = np.arange(len(cases)), cases.page, cases.library
     arguments = Arguments.by_api(cases)
-    written = {**_written(cases.api, layout), **(outputs or {})}
-    described = DescribedTensors.of(arguments, written)
+    described = DescribedTensors.of(arguments, {**_written(cases.api, layout), **(outputs or {})})
     lists, strings = Lists(), Strings()
     arrays = {
         (api, name): (column, mine.cases)

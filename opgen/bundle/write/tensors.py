@@ -50,7 +50,7 @@ class DescribedTensors:
         columns = [
             (api, name, mine.cases[there], take(column, there))
             for api, mine in arguments.items()
-            for name, column in mine.tensors.items()
+            for name, column in mine.calls.tensors.items()
             if len(there := np.flatnonzero(~column.null))
         ]
         in_order = sorted(range(len(columns)), key=lambda i: (int(columns[i][2][0]), i))
@@ -59,15 +59,6 @@ class DescribedTensors:
         numbers = [names.index(name) for _, name, _, _ in columns]
         outputs = [name in written[api] for api, name, _, _ in columns]
         parts = [column for _, _, _, column in columns]
-        extents = [
-            (lists, cases)
-            for _, _, cases, column in columns
-            for lists in (
-                integer_lists(~column.null, column.rank, column.shape),
-                integer_lists(column.strided, column.rank, column.strides),
-                integer_lists(column.storage_rank >= 0, column.storage_rank, column.storage),
-            )
-        ]
         return cls(
             names=names,
             case=_joined([cases for _, _, cases, _ in columns]),
@@ -77,7 +68,15 @@ class DescribedTensors:
             format=_numbers("format", dtypes.FORMATS)[_joined([part.format for part in parts])],
             offset=_joined([integers(part.offset) for part in parts]),
             limits=np.concatenate([np.zeros((0, 2)), *(part.limits for part in parts)]),
-            extents=extents,
+            extents=[
+                (lists, cases)
+                for _, _, cases, column in columns
+                for lists in (
+                    integer_lists(~column.null, column.rank, column.shape),
+                    integer_lists(column.strided, column.rank, column.strides),
+                    integer_lists(column.storage_rank >= 0, column.storage_rank, column.storage),
+                )
+            ],
         )
 
 

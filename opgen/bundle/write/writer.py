@@ -10,6 +10,7 @@ from types import TracebackType
 import numpy as np
 
 from opgen.bundle.format import container, heading
+from opgen.bundle.format.closing import Closing
 from opgen.bundle.format.digest import Bytes
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.interrupts import deferred_interrupts
@@ -23,7 +24,7 @@ from opgen.bundle.write.tables import Tables
 from opgen.calls.case_table import CaseTable
 
 
-class Writer:
+class Writer(Closing):
     """A bundle being written; use it as a context manager.
 
     Tensors come in any order, by case or by block, here or through :meth:`port` in another process.
@@ -104,9 +105,6 @@ class Writer:
 
     def _built(self) -> Tables:
         return tables.build(self._cases, self.layout, self._outputs, self._seeds)
-
-    def __enter__(self) -> Writer:
-        return self
 
     def __exit__(
         self,

@@ -1,8 +1,8 @@
 """Which pages were held against their locks before: with the same code and from the same sources
-they have the same cases, and need not be enumerated again.
+they have the same cases, and need neither be enumerated nor be computed again.
 
 That is remembered in the user's cache. A change of opgen's code, if only of a comment, changes no
-lock; it makes the next check enumerate everything once.
+lock; it makes the next check enumerate and compute everything once.
 """
 
 from __future__ import annotations
