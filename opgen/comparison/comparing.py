@@ -12,12 +12,12 @@ import numpy as np
 
 from opgen.bundle.read.reader import Bundle
 from opgen.calls.factorize import by_key
-from opgen.comparison import metrics, signed_sums, unwritten
+from opgen.comparison import metrics, signed_sums, unwritten_elements
 from opgen.comparison.alignment import AlignedResults, GoldenRows
 from opgen.comparison.calls_by_page import library_anew
-from opgen.comparison.first_phase import StatusVerdict, status_verdict
 from opgen.comparison.measuring import Precisions, measured, precisions
 from opgen.comparison.metrics import MetricTable
+from opgen.comparison.status_verdicts import StatusVerdict, status_verdict
 from opgen.comparison.statuses import KNOWN, LENIENT, PASSED
 from opgen.model import LibraryAnswer, Truth
 from opgen.numerics.arrays import Array
@@ -110,7 +110,7 @@ class Comparison:
     @cached_property
     def unwritten(self) -> Array:
         """(goldens,) how many elements were never written, None where that is not known."""
-        return unwritten.column(self.answers, len(self.goldens), self.asked)
+        return unwritten_elements.column(self.answers, len(self.goldens), self.asked)
 
     @cached_property
     def metrics(self) -> dict[int, dict[str, object]]:

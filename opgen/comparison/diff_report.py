@@ -27,12 +27,12 @@ NAMED = 3
 @dataclass(frozen=True)
 class SharedTrait:
     """Something that failures of one kind (``what``) share: said in ``text``, and how many failures
-    and passes have it.
+    and passes have it. A kind is the status of an operator, or one of its outputs.
 
     No text where nearly all fail, or where they share nothing that passes have not.
 
     >>> print(SharedTrait("GroupNorm gradInput", "N odd", 9, 10, 1, 40))
-    GroupNorm gradInput: 9 of 10 failures have N odd (1 of 40 passes)
+    GroupNorm gradInput: N odd (9 of 10 wrong answers, 1 of 40 right answers compared)
     """
 
     what: str
@@ -44,11 +44,13 @@ class SharedTrait:
 
     def __str__(self) -> str:
         if not self.text:
-            return f"{self.what}: {self.of_failures} of {self.of_failures + self.of_passes} fail"
-        verb = "have" if self.of_failures > 1 else "has"
+            return (
+                f"{self.what}: {self.of_failures} of {self.of_failures + self.of_passes} answers"
+                " are wrong"
+            )
         return (
-            f"{self.what}: {self.failures} of {self.of_failures} failures {verb} {self.text}"
-            f" ({self.passes} of {self.of_passes} passes)"
+            f"{self.what}: {self.text} ({self.failures} of {self.of_failures} wrong answers,"
+            f" {self.passes} of {self.of_passes} right answers compared)"
         )
 
 

@@ -39,9 +39,8 @@ def errors(device: Array, golden: Array, bound: Array) -> Errors:
         device, golden, bound = (
             np.asarray(values, dtype=np.float64) for values in (device, golden, bound)
         )
-        same = (device == golden) | (np.isnan(device) & np.isnan(golden))
         error = np.where(
-            same,
+            (device == golden) | (np.isnan(device) & np.isnan(golden)),
             0.0,
             np.where(np.isfinite(golden) & np.isfinite(device), np.abs(device - golden), np.inf),
         )

@@ -99,8 +99,7 @@ def looked_at(bundle: Bundle, goldens: GoldenRows, i: int, device: Array) -> Arr
     """The elements of an output, 1-D, that its golden has."""
     if goldens.places[i] < 0:
         return device
-    row = TensorRow._make(bundle.tables["tensors"][goldens.places[i]].item())
-    places = bundle.tensor(row)
+    places = bundle.tensor(TensorRow._make(bundle.tables["tensors"][goldens.places[i]].item()))
     if len(places) and not 0 <= places.min() <= places.max() < len(device):
         case = bundle.ids[goldens.case[i]]
         raise BundleError(f"{bundle.path}: damaged: {case}: a golden has places beyond its output")

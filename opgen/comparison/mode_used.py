@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -21,12 +21,12 @@ CLEARLY = 4.0
 """How many times nearer to one golden an output is than to the other, at least."""
 
 
-def mode_notes(given: Comparison) -> Iterator[str]:
-    """A sentence for each operator and dtype: how many calls were computed in it, and how many with
-    inputs as they are. Those that look alike both ways are not counted.
+def mode_notes(given: Comparison, rows: Iterable[int]) -> Iterator[str]:
+    """A sentence for each operator and dtype: how many of some calls were computed in it, and how
+    many with inputs as they are. Those that look alike both ways are not counted.
     """
     counts: dict[tuple[str, str], Counter[bool]] = {}
-    whole = [row for row in given.rows if given.is_whole(row)]
+    whole = [row for row in rows if given.is_whole(row)]
     for spec, own, table in calls_by_page(given.bundle, whole):
         view = TableView(spec, table)
         modes = compute_dtypes(spec, view, len(own))
@@ -38,7 +38,7 @@ def mode_notes(given: Comparison) -> Iterator[str]:
                 counts.setdefault((spec.api, dtype), Counter())[rounded] += 1
     for (api, dtype), count in counts.items():
         told = f"{count[True]} of {count.total()}"
-        yield f"calls of {api} whose inputs the device rounded to {dtype}, as it may: {told}"
+        yield f"{api}: the device rounded inputs to {dtype}, as the page allows, in {told} calls"
 
 
 def _rounded(

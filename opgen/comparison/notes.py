@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.comparison import signed_sums, unwritten
+from opgen.comparison import signed_sums, unwritten_elements
 from opgen.comparison.alignment import AlignedResults
 from opgen.comparison.comparing import Comparison
 from opgen.comparison.mode_used import mode_notes
@@ -26,15 +26,15 @@ def notes(given: Comparison, verdicts: Mapping[int, Verdict]) -> Iterator[str]:
         reasons = Counter(_reason(v) for v in verdicts.values() if v.verdict == word)
         for reason, count in reasons.most_common(REASONS):
             yield f"{count} {word}: {reason}"
-    alone = [given.bundle.ids[row] for row in given.rows if given.statuses[row].alone]
     yield from _named(
-        "invalid cases that passed though their nearest valid call was not run", alone
+        "invalid cases that passed though their nearest valid call was not run",
+        [given.bundle.ids[row] for row in given.rows if given.statuses[row].alone],
     )
     masked = [given.bundle.ids[row] for row in given.rows if row in given.answers.masked]
     yield from _named("cases that wrote to an output that is masked out", masked)
     yield from _of_elements(given)
-    yield from mode_notes(given)
     bad = [row for row, verdict in verdicts.items() if verdict.verdict in BAD]
+    yield from mode_notes(given, sorted(verdicts.keys() - {*bad}))
     left = sum(i not in given.metrics for row in bad for i in given.of_case.get(row, []))
     if left:
         yield (
@@ -70,7 +70,7 @@ def _of_files(given: Comparison) -> Iterator[str]:
 
 def _of_elements(given: Comparison) -> Iterator[str]:
     """What was not looked at, or admits what it should not."""
-    if note := unwritten.note(given.unwritten[given.asked].tolist()):
+    if note := unwritten_elements.note(given.unwritten[given.asked].tolist()):
         yield note
     sampled = given.asked[given.goldens.places[given.asked] >= 0]
     if len(sampled):
@@ -92,9 +92,9 @@ def _of_elements(given: Comparison) -> Iterator[str]:
         for name in ("elements", "unbounded", "nan_for_inf")
     )
     if unbounded:
-        yield f"elements that pass unjudged, without a finite bound: {unbounded} of {elements}"
+        yield f"{unbounded} of {elements} elements have no finite bound, so that any value passes"
     if nan:
-        yield f"elements that pass though they are NaN, not the Inf of their golden: {nan}"
+        yield f"{nan} elements pass although they are NaN and their goldens are Inf"
 
 
 def _not_repeated(given: Comparison, repeat: AlignedResults) -> Iterator[str]:

@@ -41,8 +41,9 @@ def _named(letter: str, axis: int) -> str:
     return _WORDS.get(letter[:1], f"axis {axis}")
 
 
-def describe(wrong: Array, names: Sequence[str] = ()) -> str:
+def describe(wrong: Array, names: Sequence[str] = (), telling: Array | None = None) -> str:
     """What a boolean array of wrong elements has in common; empty where nothing stands out.
+    ``telling``: elements that would be wrong too if the fault were there; the others say nothing.
 
     >>> mask = np.zeros((2, 3, 4, 5), dtype=bool); mask[..., -1] = True
     >>> describe(mask)
@@ -57,10 +58,14 @@ def describe(wrong: Array, names: Sequence[str] = ()) -> str:
     if count == wrong.size:
         return "every element"
     names = names if len(names) == wrong.ndim else axis_names(wrong.ndim)
+    axes = range(wrong.ndim)
+    box = [np.flatnonzero(wrong.any(axis=tuple(i for i in axes if i != axis))) for axis in axes]
     words, room = [], 1
     for axis, extent in enumerate(wrong.shape):
-        places = np.flatnonzero(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
-        text = _places(places, extent, names[axis]) if len(places) < extent else ""
+        places = box[axis]
+        around = np.ix_(*box[:axis], np.delete(np.arange(extent), places), *box[axis + 1 :])
+        right = around[axis].size if telling is None else telling[around].any()
+        text = _places(places, extent, names[axis]) if right else ""
         words += [text] if text else []
         room *= len(places) if text else extent
     if not words:
@@ -80,23 +85,23 @@ def _places(places: Array, extent: int, name: str) -> str:
         return f"the first and the last {name}"
     steps = np.unique(np.diff(places)).tolist()
     if steps in ([], [1]):
-        several = f"{count} {_many(name)}" if count > 1 else name
+        several = f"{count} {_ending(name, 's')}" if count > 1 else name
         if high == extent - 1:
             return f"the last {several}"
         if low == 0:
             return f"the first {several}"
-        return f"{_many(name)} {low} to {high}" if steps else f"{name} {low} of 0 to {extent - 1}"
+        return _ending(name, f"s {low} to {high}" if steps else f" index {low}")
     if len(steps) > 1 or (count < 3 and (low >= steps[0] or high + steps[0] < extent)):
         return ""
     every = {2: "second", 3: "third"}.get(steps[0], f"{steps[0]}th")
     return f"every {every} {name}" + (f" from {low} on" if low else "")
 
 
-def _many(name: str) -> str:
-    """The plural of what :func:`describe` counts.
+def _ending(name: str, ending: str) -> str:
+    """What :func:`describe` counts, as a plural or with its number.
 
-    >>> _many("row"), _many("place of axis 0")
-    ('rows', 'places of axis 0')
+    >>> _ending("row", "s 2 to 3"), _ending("place of axis 0", " index 2")
+    ('rows 2 to 3', 'place index 2 of axis 0')
     """
-    first, space, rest = name.partition(" of ")
-    return f"{first}s{space}{rest}"
+    first, of, axis = name.partition(" of ")
+    return f"{first}{ending}{of}{axis}"

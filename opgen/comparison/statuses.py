@@ -14,9 +14,8 @@ VERDICTS = (FAILED, CRASHED, MISSING, LENIENT, KNOWN, UNUSUAL, INCONCLUSIVE, SKI
 BAD = frozenset({FAILED, CRASHED, MISSING})
 STRICT = BAD | {LENIENT, KNOWN, UNUSUAL}
 """Verdicts that make ``opgen diff`` exit 1; those of :data:`STRICT` under ``--strict``."""
-UNPROVED = "nothing proved: no case passed on evidence"
-"""What a comparison says that must not be green. Evidence is a judged element, or a status that a
-wrong device would have failed."""
+UNPROVED = "nothing proved: no case passed that a wrong device would fail"
+"""What a comparison says that must not be green."""
 UNJUDGED = "nothing proved about numbers: no case that has data was judged"
 """What it says where statuses are evidence, but no output was compared with the goldens."""
 ENDED = frozenset({CRASH, TIMEOUT})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from math import exp, lgamma
+from math import lgamma, log
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from opgen.spec.table_view import TableView
 
 STATED = ("stated", "unsupported_product")
 """The buckets of calls that a device has to refuse as the page states it."""
+LEASTS = (1, 2, *(least for power in (4, 8, 16, 64, 256, 1024) for least in (power, power + 1)))
+"""From which value on a number may be too large for a device."""
 FEW_VALUES = 12
 """Numbers and dtypes are facts by themselves where a suite has at most so many of them."""
 SHOWN = 3
@@ -45,7 +47,7 @@ BETTER, AS_GOOD = 0.02, 0.05
 said as well."""
 LUCK = 1.0
 """A trait is told only if fewer than so many of the facts that differ, or of their pairs, would
-fit as well by chance."""
+fit as well by chance; a pair, if fewer pairs than single facts would."""
 
 
 def shared_traits(bundle: Bundle, verdicts: Mapping[int, Verdict]) -> list[SharedTrait]:
@@ -87,8 +89,9 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
     """The best facts and pairs: (text, (rows,) bool). ``matrix`` is (facts, rows) bool.
 
     A fact is worth as many failures as it covers, less the passes it also covers, both as parts of
-    the whole; a pair must be clearly better than either of its facts, and what is not nearly as
-    good as the best is not said.
+    the whole. A pair must be clearly better than either of its facts, and by more than the number
+    of pairs makes likely. What is not nearly as good as the best is not said, nor what is wrong
+    wherever something better is.
     """
     bad, good = matrix[:, failed].astype(np.float32), matrix[:, ~failed].astype(np.float32)
     keep = np.flatnonzero((bad.mean(axis=1) >= LEAST) & ~matrix.all(axis=1))
@@ -96,43 +99,49 @@ def ranked(labels: Sequence[str], matrix: Array, failed: Array) -> list[tuple[st
     worth = (bad @ bad.T) / bad.shape[1] - (good @ good.T) / max(good.shape[1], 1)
     single = worth.diagonal()
     better = worth - np.maximum(single[:, None], single[None, :])
-    pairs = np.argwhere(np.triu(better > BETTER, 1) | np.eye(len(keep), dtype=bool))
-    candidates = [
-        (float(worth[i, j]), keep[[i] if i == j else [i, j]].tolist()) for i, j in pairs.tolist()
+    pairs = np.argwhere(np.triu(better > BETTER, 1) & (worth >= CLEAR))
+    tried = log(len({row.tobytes() for row in np.packbits(matrix, axis=1)}))
+
+    def luck(chosen: list[int]) -> float:
+        return log_chance(np.asarray(matrix[chosen].all(axis=0)), failed) + len(chosen) * tried
+
+    lucks = [luck([fact]) for fact in keep.tolist()]
+    clear = np.flatnonzero(single >= CLEAR).tolist()
+    candidates = [(float(single[i]), [i], lucks[i]) for i in clear]
+    for i, j in pairs.tolist():
+        of_pair = luck(keep[[i, j]].tolist())
+        if of_pair < min(lucks[i], lucks[j]):
+            candidates.append((float(worth[i, j]), [i, j], of_pair))
+    told = [
+        (score, [labels[fact] for fact in keep[chosen]], np.asarray(matrix[keep[chosen]].all(0)))
+        for score, chosen, by_chance in candidates
+        if by_chance < log(LUCK)
     ]
-    candidates.sort(
-        key=lambda candidate: (
-            -round(candidate[0], 4),
-            len(candidate[1]),
-            sum(len(labels[fact]) for fact in candidate[1]),
-        )
-    )
+    told.sort(key=lambda trait: (-round(trait[0], 4), len(trait[1]), sum(map(len, trait[1]))))
     best: list[tuple[str, Array]] = []
-    tried = len({row.tobytes() for row in np.packbits(matrix, axis=1)})
-    for score, chosen in candidates:
-        if score < max(CLEAR, candidates[0][0] - AS_GOOD) or len(best) == SHOWN:
+    for score, words, having in told:
+        if score < told[0][0] - AS_GOOD or len(best) == SHOWN:
             break
-        having = np.asarray(matrix[chosen].all(axis=0))
-        luck = chance(having, failed) * tried ** len(chosen)
-        if luck < LUCK and not any(np.array_equal(having, other) for _, other in best):
-            best.append((" and ".join(labels[fact] for fact in chosen), having))
+        wrong = having ^ failed
+        if not any((~(other ^ failed) | wrong).all() for _, other in best):
+            best.append((" and ".join(words), having))
     return best
 
 
-def chance(having: Array, failed: Array) -> float:
+def log_chance(having: Array, failed: Array) -> float:
     """How probable it is that so many of the rows that have a fact are failures, or more, if
-    failures have nothing to do with it.
+    failures have nothing to do with it; as a logarithm, since it may be too small for a number.
 
     >>> having, failed = np.array([True, True, False]), np.array([True, False, False])
-    >>> round(chance(having, failed), 3)
+    >>> round(float(np.exp(log_chance(having, failed))), 3)
     0.667
     """
     rows, some, bad = len(having), int(having.sum()), int(failed.sum())
     both = int((having & failed).sum())
-    just = exp(_choices(some, both) + _choices(rows - some, bad - both) - _choices(rows, bad))
+    just = _choices(some, both) + _choices(rows - some, bad - both) - _choices(rows, bad)
     more = np.arange(both, min(some, bad), dtype=np.float64)
     steps = (some - more) * (bad - more) / ((more + 1) * (rows - some - bad + more + 1))
-    return just * float(1 + np.cumprod(steps).sum())
+    return just + log(1 + np.cumprod(steps).sum())
 
 
 def _choices(of: int, some: int) -> float:
@@ -141,7 +150,9 @@ def _choices(of: int, some: int) -> float:
 
 
 Facts = Iterator[tuple[str, Array]]
-"""Facts of some cases: a name, and (rows,) bool."""
+"""Facts of some cases: a name, and (rows,) bool. A number that is large has for a fact the number
+itself, and 0 where it is small.
+"""
 
 
 def facts(bundle: Bundle, rows: Array) -> tuple[list[str], Array]:
@@ -150,9 +161,22 @@ def facts(bundle: Bundle, rows: Array) -> tuple[list[str], Array]:
     for spec, own, table in calls_by_page(bundle, rows):
         places = np.searchsorted(rows, own)
         for name, column in _of_calls(spec, table):
-            columns.setdefault(name, np.zeros(len(rows), dtype=bool))[places] = column
-    matrix = np.array(list(columns.values()), dtype=bool)
-    return list(columns), matrix.reshape(len(columns), len(rows))
+            columns.setdefault(name, np.zeros(len(rows), dtype=column.dtype))[places] = column
+    told = {_told(name, column): column for name, column in columns.items()}
+    matrix = np.array(list(told.values()), dtype=bool)
+    return list(told), matrix.reshape(len(told), len(rows))
+
+
+def _told(name: str, column: Array) -> str:
+    """The name of a fact. A number is at least its least value, and not at least a value that no
+    call tries.
+
+    >>> _told("padH >= 1", np.array([0, 3, 2])), _told("padH odd", np.array([False, True]))
+    ('padH >= 2', 'padH odd')
+    """
+    if column.dtype == bool or not column.any():
+        return name
+    return f"{name.rpartition(' ')[0]} {column[column > 0].min()}"
 
 
 def _of_cases(bundle: Bundle, table: Array) -> Facts:
@@ -249,13 +273,9 @@ def _numbers(name: str, values: Array, there: Array) -> Facts:
     the blocks of a vector unit.
     """
     yield from _each_number(name, values, there)
-    if (values[there] <= 0).any():
-        yield f"{name} > 0", (values > 0) & there
-        yield f"{name} < 0", (values < 0) & there
-    yield f"{name} > 1", (values > 1) & there
+    yield f"{name} < 0", (values < 0) & there
     yield f"{name} odd", (values % 2 == 1) & there
-    for power in (4, 8, 16, 64, 256, 1024):
-        yield f"{name} >= {power}", (values >= power) & there
-        yield f"{name} > {power}", (values > power) & there
+    for least in LEASTS if (values[there] <= 0).any() else LEASTS[1:]:
+        yield f"{name} >= {least}", values * ((values >= least) & there)
     for block in (8, 16, 32):
         yield f"{name} no multiple of {block}", (values % block != 0) & there

@@ -2,7 +2,7 @@
 that is a little wrong hides in the bound of a long sum.
 
 Most outputs are told to be likely by their metrics alone; of the others the sums of absolute terms
-are computed again (:mod:`opgen.numerics.likely`).
+are computed again (:mod:`opgen.numerics.likely_errors`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from opgen.comparison.elements import errors
 from opgen.comparison.recomputation import recomputation
 from opgen.numerics.arrays import Array
 from opgen.numerics.formats import DTYPES
-from opgen.numerics.likely import FACTOR, RECIPES, likely
+from opgen.numerics.likely_errors import FACTOR, RECIPES, likely_error
 from opgen.numerics.rounding import kept_in
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
@@ -81,5 +81,5 @@ def _times(case: CaseView, spec: Spec, names: Mapping[str, int], name: str, devi
     through = None if exact else kept_in(case.compute, dtype)
     with np.errstate(all="ignore"):
         terms = made.magnitude(name).reshape(golden.shape)
-        most = likely(limit, golden, terms, made.depth(name), dtype, through=through)
+        most = likely_error(limit, golden, terms, made.depth(name), dtype, through=through)
     return float(errors(device.reshape(golden.shape), golden, most).ratio.max(initial=0.0))

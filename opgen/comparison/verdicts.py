@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
 from opgen.calls.ids import select_ids
-from opgen.comparison import explain, unusual, unwritten
+from opgen.comparison import explain, unusual, unwritten_elements
 from opgen.comparison.alignment import AlignedResults, align, goldens_of
 from opgen.comparison.comparing import Comparison
 from opgen.comparison.deviations import deviations
@@ -19,6 +20,7 @@ from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.evidence import why_inconclusive
 from opgen.comparison.notes import notes
 from opgen.comparison.statuses import (
+    BAD,
     CRASHED,
     FAILED,
     INCONCLUSIVE,
@@ -30,7 +32,7 @@ from opgen.comparison.statuses import (
 from opgen.comparison.traits import shared_traits
 from opgen.model import TRUTHS, Truth, Verdict
 from opgen.oracle.errata import Errata
-from opgen.oracle.erratafile import errata_of
+from opgen.oracle.errata_folder import errata_of
 from opgen.oracle.library import releases
 
 EXPLAINED = 2000
@@ -38,6 +40,8 @@ EXPLAINED = 2000
 numbers alone."""
 File = str | Path
 Opened = TypeVar("Opened", Bundle, ResultsFile)
+WRITTEN = ("handwritten", "given")
+"""Kinds of cases whose intent is not what a plan covers, but what somebody says of the call."""
 Facts: TypeAlias = dict[str, Any]
 """What a verdict says for programs, as JSON has it."""
 
@@ -106,7 +110,7 @@ class _Judge:
         verdicts |= self._unusual(verdicts)
         asked = given.asked
         report = DiffReport(
-            list(verdicts.values()),
+            [self._with_intent(row, verdict) for row, verdict in verdicts.items()],
             _origin(given),
             {name: (int(met[asked].sum()), len(asked)) for name, met in given.met.items()},
             {dtype: counts.tolist() for dtype, counts in given.table.bins.items()},
@@ -157,7 +161,7 @@ class _Judge:
             text = f"{name}: {given.answers.forms.get(i, 'not returned')}"
             return text, text
         beyond, elements = (int(given.table[column][i]) for column in ("beyond", "elements"))
-        left = unwritten.in_words(given.unwritten[i], elements)
+        left = unwritten_elements.in_words(given.unwritten[i], elements)
         if not beyond:
             left = left or given.wrong_sums.get(i, "")
             return (f"{name}: {left}", left.partition(":")[0]) if left else None
@@ -168,6 +172,13 @@ class _Judge:
         output = explain.compared(case, name, given.answers.tensor(i))
         like = left or explain.likeness(output)
         return explain.sentence(output, like), like
+
+    def _with_intent(self, row: int, verdict: Verdict) -> Verdict:
+        """A verdict; of a case that somebody wrote and that fails, also what it is for."""
+        case = self.given.bundle[row] if verdict.verdict in BAD else None
+        if case is None or case.kind not in WRITTEN or not case.intent:
+            return verdict
+        return replace(verdict, detail=f"{verdict.detail}; note on the case: {case.intent}")
 
     def _deviations(self, verdicts: dict[int, Verdict]) -> dict[int, Verdict]:
         """The cases whose failing numbers a numeric erratum of the library explains, and those that

@@ -87,15 +87,17 @@ def _parts(report: BacktestReport, everything: bool) -> Iterator[RenderableType]
     yield from ("", f"disagreements: {len(report.wrong)}", *_listed(report.wrong, everything))
     entries = sum(report.explained.values())
     yield Paragraph(
-        f"page and library differ and no entry says why: {len(report.unexplained)} (entries"
-        f" behind the others: {entries})"
+        f"differences of page and library that errata explain: {entries};"
+        f" calls with another difference: {len(report.unexplained)}"
     )
     yield from _listed(report.unexplained, everything)
     of_firm = report.operators(True).values()
     total, agree, page = (
         sum(getattr(count, name) for count in of_firm) for name in ("rows", "library", "page")
     )
-    yield Paragraph(f"of {total} firm rows the library agrees on {agree}, the page on {page}")
+    yield Paragraph(
+        f"of {total} firm rows, the library agrees with {agree}, and the page with {page}"
+    )
 
 
 def passed_over(

@@ -87,7 +87,7 @@ def show_case(out: Console, case: Plain) -> None:
         broken_heads = ("breaks rule", "clause", "line", "requires", "found")
         _table(out, *broken_heads, rows=breaks, right=("line",))
     names = ("recipe", "compute", "nearest_valid", "inconclusive")
-    facts = [f"{name}: {literal(case[name])}" for name in names if case[name]]
+    facts = [f"{name.replace('_', ' ')}: {literal(case[name])}" for name in names if case[name]]
     if facts:
         _line(out, "  ".join(facts))
     args, near = case["args"], case["differs"]
@@ -149,7 +149,7 @@ def _tensors(out: Console, tensors: list[Plain]) -> None:
 
 def _line(out: Console, text: str) -> None:
     """A sentence in rich's markup."""
-    show(out, Paragraph(Text.from_markup(text)))
+    show(out, Paragraph(Text.from_markup(text, emoji=False)))
 
 
 def _table(

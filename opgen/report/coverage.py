@@ -95,7 +95,7 @@ def _page(page: CoverageData) -> str:
             f"<h2>{escape(page['page'])}</h2>",
             f"<p>{escape(page['file'])}: {page['calls']} calls, {page['valid']} of them valid; ",
             f"{tested['tested']} of {tested['testable']} boundaries tested; ",
-            f"{sizes['reached']} of {sizes['all']} sizes that matter reached.</p>",
+            f"{sizes['reached']} of {sizes['all']} sizes at which kernels may change have a call.</p>",
             _table(
                 (
                     "clause",

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 from opgen.comparison.diff_report import DiffReport, SharedTrait
-from opgen.files.textfile import read_text
 from opgen.model import FileError, Problem, Verdict
 
 FORMAT, VERSION = "opgen report", 1
@@ -71,13 +69,8 @@ def text(report: DiffReport) -> str:
     return f'{head[:-2]},\n "verdicts": [\n{lines}\n]}}\n'
 
 
-def read(path: str | Path) -> DiffReport:
-    """A report that was written as JSON; FileError for anything else."""
-    return parse(read_text(path), str(path))
-
-
 def parse(text: str, file: str) -> DiffReport:
-    """The same, of text."""
+    """The report that a file holds as JSON; FileError for any other text."""
 
     def refused(why: str) -> FileError:
         return FileError([Problem(file, None, "", why)])

@@ -15,18 +15,26 @@ Entry: TypeAlias = dict[str, Any]
 
 
 def few(entries: list[Entry]) -> Iterator[Entry]:
-    """The same, where the codes of several pages are one entry, with their operators."""
+    """The same, where the codes of several pages are one entry, with their operators; of rules of
+    several operators, also how to see those of one.
+    """
     codes = [entry for entry in entries if entry["kind"] == "code"]
     yield from (entry for entry in entries if entry["kind"] != "code" or len(codes) == 1)
     if len(codes) > 1:
-        rules = sum(len(entry["rules"]) for entry in codes)
+        behind = sum(len(entry["rules"]) for entry in codes)
         yield {
             "word": codes[0]["word"],
             "kind": "Codes",
-            "meaning": f"{rules} rules on {len(codes)} pages have this code. To see those of an"
+            "meaning": f"{behind} rules on {len(codes)} pages have this code. To see those of an"
             f" operator: opgen explain {codes[0]['word']} OP",
             "operators": list(dict.fromkeys(entry["api"] for entry in codes)),
         }
+    rules = [entry for entry in entries if entry["kind"] == "rule"]
+    operators = list(dict.fromkeys(entry["api"] for entry in rules))
+    if len(operators) > 1:
+        word = rules[0]["word"]
+        meaning = f"To see the rule of one operator: opgen explain {word} OP"
+        yield {"word": word, "kind": "Rules", "meaning": meaning, "operators": operators}
 
 
 def lines(entry: Entry) -> Iterator[Paragraph]:
@@ -54,13 +62,14 @@ def lines(entry: Entry) -> Iterator[Paragraph]:
                 yield Paragraph(entry[key], f"  {key}", 12)
         return
     lines = ", ".join(map(str, entry["lines"])) or "none"
-    yield Paragraph(f"line {lines}, a break is answered by {entry['answer']}", indent=2)
+    yield Paragraph(f"line {lines}; answer to a call that breaks it: {entry['answer']}", indent=2)
     yield Paragraph(entry["requires"], "  requires", 12)
     if entry["note"]:
         yield Paragraph(entry["note"], "  note", 12)
     if "example" not in entry:
-        said = "no call of the standard suite breaks it; opgen cases --json says why"
-        yield Paragraph(said, indent=2)
+        yield Paragraph(
+            "no call of the standard suite breaks it; opgen cases --json says why", indent=2
+        )
         return
     breaks, obeys = entry["example"]["breaks"], entry["example"]["obeys"]
     yield Paragraph(f"{breaks['found']}  in {breaks['id']}", "  breaks it", 13)

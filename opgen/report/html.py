@@ -6,7 +6,6 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from shlex import quote
 from zlib import compress
 
@@ -22,7 +21,7 @@ from opgen.comparison.standards import CRITERIA
 from opgen.comparison.statuses import BAD, KNOWN, LENIENT, UNUSUAL, VERDICTS
 from opgen.model import Verdict
 from opgen.numerics.arrays import Array
-from opgen.report import data, maps
+from opgen.report import data, maps, origin
 from opgen.report.text import varied
 from opgen.report.words import words
 from opgen.report.writing import part
@@ -51,7 +50,7 @@ def text(report: DiffReport, strict: bool = False, most: int = MAPPED) -> str:
         bad=len(bad),
         green=report.green(strict),
         unproved=report.unproved,
-        facts=list(_facts(report)),
+        facts=list(origin.facts(report)),
         criteria=CRITERIA,
         shared=[*(group for group in groups if group.verdict in BAD), *report.shared],
         accepted=[
@@ -68,24 +67,6 @@ def text(report: DiffReport, strict: bool = False, most: int = MAPPED) -> str:
         script=part("page.js"),
         data=b64encode(compress(json.dumps(_packed(report, bad, most)).encode(), 9)).decode(),
     )
-
-
-def _facts(report: DiffReport) -> Iterator[tuple[str, object]]:
-    """What the report is about, for its head."""
-    origin = report.origin
-    for name in ("bundle", "results"):
-        digest = str(origin.get(f"{name}_digest") or "")[:12]
-        yield name, f"{origin.get(name, '')} {digest and f'({digest})'}"
-    device = origin.get("device", {})
-    told = (f"{key} {value}" for key, value in device.items() if not isinstance(value, Mapping))
-    yield "device", "; ".join(told) or "not said"
-    editions = ", ".join(sorted(set(origin.get("editions", {}).values())))
-    suite = {name: origin.get(name) for name in ("plan", "seed", "opgen_version")}
-    for name, value in (suite | {"editions": editions}).items():
-        if value not in (None, ""):
-            yield name.replace("_", " "), value
-    yield "status codes by", origin.get("truth", "both")
-    yield "judged", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _packed(report: DiffReport, bad: list[Verdict], most: int) -> dict[str, object]:
@@ -107,7 +88,7 @@ def _packed(report: DiffReport, bad: list[Verdict], most: int) -> dict[str, obje
         "calls": calls,
         "maps": drawn,
         "levels": maps.LEVELS,
-        "command": _command(report),
+        "command": origin.command(report),
         "quoted": {case: words for case, words in quoted.items() if case != words},
     }
 
@@ -128,17 +109,3 @@ def _failing(
             wrong = [name for name, metrics in outputs.items() if metrics["beyond"]]
             answers = results[verdict.case].outputs if wrong else {}
             yield bundle[verdict.case], wrong, answers
-
-
-def _command(report: DiffReport) -> list[str]:
-    """The command that runs a case again, in the pieces that the case's id, in the words of a
-    shell, stands between; none where no backend of opgen's ran it.
-    """
-    device = report.origin.get("device", {})
-    if not device.get("backend"):
-        return []
-    bundle = str(report.origin.get("bundle", "suite.h5"))
-    file = quote(f"./{bundle}" if bundle.startswith("-") else bundle)
-    where = f" --device={quote(str(device['device']))}" if device.get("device") else ""
-    before = f"opgen run {file} --backend={quote(str(device['backend']))}{where} --case="
-    return [before, f" -o one.h5 --force && opgen diff {file} one.h5 --case=", ""]

@@ -10,10 +10,10 @@ from rich.console import Console, RenderableType
 
 from opgen.learning.agreement import Agreement, Halves
 from opgen.learning.lesson import Finding, Lesson, RuleOutcome
+from opgen.learning.pairs import pair
 from opgen.learning.statuses import Statuses, code
 from opgen.report.backtest import passed_over
 from opgen.report.layout import Paragraph, TextTable, show
-from opgen.spec.rules import Rule
 
 FEW = 5
 """Calls that are named where nobody asks for all."""
@@ -46,34 +46,34 @@ def _lesson(lesson: Lesson) -> dict[str, object]:
             {
                 "rule": each.rule.id,
                 "at": list(each.rule.at),
-                "page": said(each.rule),
+                "page": each.page,
                 "returned": {str(code(s)): n for s, n in sorted(each.returned.items())},
                 "became": each.became,
             }
             for each in lesson.outcomes
         ],
         "findings": [_finding(lesson, each) for each in lesson.findings],
+        "early": list(lesson.early),
+        "late": list(lesson.late),
     }
 
 
 def _finding(lesson: Lesson, finding: Finding) -> dict[str, object]:
     ids = lesson.returned.ids
+    nearest = pair(lesson.returned, finding) if finding.hint else None
     return {
         "rules": list(finding.rules),
         "when": finding.when or None,
         "returned": code(finding.status),
         "n": len(finding.calls),
         "of": finding.asked,
+        "beside": list(finding.beside),
         "differs": finding.differs,
         "hint": finding.hint,
         "calls": [ids[call] for call in finding.calls],
         "against": [ids[call] for call in finding.against],
+        "pair": nearest and [ids[call] for call in nearest],
     }
-
-
-def said(rule: Rule) -> str:
-    """What the page says of a call that breaks a rule, in a word or a code."""
-    return str(rule.code) if rule.code is not None else rule.bucket.replace("_", " ")
 
 
 def render(
@@ -107,6 +107,9 @@ def _parts(
             heads = ("rule", "line", "page", "returned", "became")
             yield TextTable(*heads, rows=map(_row, shown), right=("line",))
         yield from _findings(lesson, everything)
+        for when, moved in (("before", lesson.early), ("after", lesson.late)):
+            if moved:
+                yield Paragraph(f"checked {when} all other rules: {', '.join(moved)}", indent=2)
 
 
 def _head(statuses: Statuses) -> Iterator[RenderableType]:
@@ -123,7 +126,7 @@ def _row(outcome: RuleOutcome) -> tuple[object, ...]:
     total = outcome.returned.total()
     returned = [f"{code(s)}: {n} of {total}" for s, n in outcome.returned.most_common()]
     rule = outcome.rule
-    return rule.id, rule.at[0] if rule.at else "", said(rule), returned, outcome.became
+    return rule.id, rule.at[0] if rule.at else "", outcome.page, returned, outcome.became
 
 
 def _findings(lesson: Lesson, everything: bool) -> Iterator[RenderableType]:
@@ -150,15 +153,19 @@ def told(finding: Finding) -> str:
 
 
 def _when(finding: Finding) -> str:
-    return f" when {finding.when}" if finding.when else ""
+    beside = f" beside {', '.join(finding.beside)}" if finding.beside else ""
+    return beside + (f" when {finding.when}" if finding.when else "")
 
 
 def _named(lesson: Lesson, finding: Finding) -> str:
-    """Of a hint that calls contradict, a call of either side."""
-    if not finding.against:
+    """Of a hint, a call that shows it, and one that is almost the same and returned another
+    status.
+    """
+    nearest = pair(lesson.returned, finding) if finding.hint else None
+    if nearest is None:
         return ""
-    ids = lesson.returned.ids
-    return f"; {ids[finding.calls[0]]}, against it {ids[finding.against[0]]}"
+    shows, other = (lesson.returned.ids[call] for call in nearest)
+    return f"; {shows}, against it {other}"
 
 
 def render_halves(experiments: Sequence[Halves], console: Console) -> None:

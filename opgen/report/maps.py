@@ -95,8 +95,7 @@ def panels(output: ComparedOutput) -> Iterator[Panel]:
     spatial = list(range(1 if ratio.ndim == 3 else 2, ratio.ndim)) or [0, 1]
     pairs = [(0, 1)] if ratio.ndim > 2 else []
     for a, b in (*pairs, *pairwise(spatial)):
-        rest = tuple(axis for axis in range(ratio.ndim) if axis not in (a, b))
-        values = ratio.max(axis=rest)
+        values = ratio.max(axis=tuple(axis for axis in range(ratio.ndim) if axis not in (a, b)))
         if a == parted:
             yield values.T, names[b], names[a], lines
         else:

@@ -7,29 +7,21 @@ from collections.abc import Iterable, Iterator
 from opgen.quality.mutant_results import CAUGHT, MISSED, OUTCOMES, MutantResult, MutationScore
 from opgen.report.layout import TextTable
 
-SHOWN = 2
-"""Cases that are named of those that catch a mutant."""
 
-
-def as_tables(score: MutationScore, rules: bool = False) -> Iterator[TextTable]:
-    """Per operator what is caught and by what; then what is not, and why; then the wrong checkers
-    of single rules that are missed, with ``rules`` all that are not caught.
-
-    Cases are named without their operator.
+def as_tables(
+    score: MutationScore, rules: bool = False, caught: bool = True
+) -> Iterator[TextTable]:
+    """Per operator what is ``caught`` and by how many cases, if asked; then what is not, and why;
+    then the wrong checkers of single rules that are missed, with ``rules`` all that are not caught.
     """
-    for op in score.operators:
+    for op in score.operators if caught else ():
         caught_by = [
-            (
-                result.mutant,
-                result.wrong,
-                len(result.catching),
-                [case.removeprefix(f"{op}-") for case in result.catching[:SHOWN]],
-            )
+            (result.mutant, result.wrong, len(result.catching))
             for result in score.of(op)
             if result.outcome == CAUGHT
         ]
-        heads = ("mutant", "what is wrong", "caught by", "")
-        yield TextTable(*heads, rows=caught_by, title=op, right=("caught by",))
+        heads = ("mutant", "what is wrong", "caught by")
+        yield TextTable(*heads, rows=caught_by, title=op, right=heads[2:])
     yield from _outcomes("mutant", "not caught", score.missed())
     checkers = (checker for result in score.results for checker in result.members)
     yield from _outcomes(

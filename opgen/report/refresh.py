@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from opgen.files.resources import specs_folder
-from opgen.files.textfile import read_text
 from opgen.report.layout import TextTable
 from opgen.report.terminal import counted, markdown
 
@@ -33,7 +29,7 @@ def as_data(refreshed: Refreshed) -> dict[str, object]:
                 "why": list(c.why),
                 "before": c.before,
                 "after": c.after,
-                "ulp": c.ulp,
+                "apart": c.apart,
             }
             for c in refreshed.changes
         ],
@@ -44,29 +40,22 @@ def detail(change: Change) -> str:
     """What changed, in words."""
     if change.what == "expectation":
         return f"{change.before} -> {change.after}"
-    if change.what == "golden" and change.ulp is not None:
-        return f"by up to {change.ulp} ULP of what is stored"
+    if change.apart is not None:
+        return f"by about {change.apart:.1g} of its magnitude"
     return f"{change.before} -> {change.after}" if change.before else ""
 
 
 def facts(refreshed: Refreshed) -> Iterator[str]:
     """The rules by which expectations are other than they were, a line each: file, line, rule, and
-    in how many cases.
+    in how many cases; and the pages whose results changed although no version did.
     """
-    pages = {case: page for page, held in refreshed.lock.entries.items() for case in held}
-    counts: Counter[tuple[str, str]] = Counter()
-    for change in refreshed.changes:
-        if change.what == "expectation":
-            page = pages[change.case]
-            now = refreshed.lock.entries[page][change.case]
-            differ = now.rules ^ replace(now, expectation=change.before).rules
-            counts.update((page, rule) for rule in differ - {""})
-    for (page, rule), cases in counts.most_common(MOST):
-        written = read_text(specs_folder() / f"{page}.yaml").splitlines()
-        name = re.compile(rf"\s+{re.escape(rule.split('.')[0])}:")
-        line = next((str(at) for at, text in enumerate(written, 1) if name.match(text)), "")
-        place = ":".join(filter(None, (f"specs/{page}.yaml", line)))
+    for place, rule, cases in refreshed.rules_that_differ()[:MOST]:
         yield f"{place}: {rule}: {counted(cases, 'case')} broke it before or now, not both"
+    for page, cases in refreshed.without_a_version().items():
+        yield (
+            f"{page}: {counted(cases, 'case')} changed, and no version did: undo that, or raise the"
+            " VERSION (of a recipe, its version) of what changed"
+        )
 
 
 def as_table(refreshed: Refreshed) -> TextTable:
@@ -93,8 +82,8 @@ def as_markdown(refreshed: Refreshed) -> str:
         lines += ["| what | cases | why |", "|---|---:|---|"]
         for kind in KINDS:
             if counts[kind]:
-                why = sorted({w for c in refreshed.changes if c.what == kind for w in c.why})
-                reasons = ", ".join(map(markdown, why)).replace("|", r"\|")
+                why = {markdown(w) for c in refreshed.changes if c.what == kind for w in c.why}
+                reasons = ", ".join(sorted(why)).replace("|", r"\|")
                 lines.append(f"| {kind} | {counts[kind]} | {reasons} |")
         lines.append("")
     for kind in KINDS:
@@ -107,7 +96,9 @@ def as_markdown(refreshed: Refreshed) -> str:
                     " ".join(("-", *map(markdown, filter(None, (c.case, detail(c))))))
                     for c in some[:MOST]
                 ),
+                *([f"- and {len(some) - MOST} more"] if len(some) > MOST else []),
+                "",
+                "</details>",
+                "",
             ]
-            lines += [f"- and {len(some) - MOST} more"] if len(some) > MOST else []
-            lines += ["", "</details>", ""]
     return "\n".join(lines)

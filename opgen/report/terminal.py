@@ -1,4 +1,4 @@
-"""Texts of others on a terminal."""
+"""Show text from files on a terminal, without the control characters that it may contain."""
 
 from __future__ import annotations
 

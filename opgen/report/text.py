@@ -64,7 +64,7 @@ def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[Rend
         yield Paragraph(str(finding), Text("shared", "bold"), INDENT)
     for note in report.notes:
         yield Paragraph(note, "note", INDENT)
-    yield Paragraph(Text.from_markup(_last(report, strict)))
+    yield Paragraph(Text.from_markup(_last(report, strict), emoji=False))
 
 
 def _waived(report: DiffReport, shown: int | None) -> Iterator[RenderableType]:
@@ -76,8 +76,9 @@ def _waived(report: DiffReport, shown: int | None) -> Iterator[RenderableType]:
 
 def _more(count: int, shown: int | None) -> Iterator[RenderableType]:
     if shown is not None and count > shown:
-        more = f"... and {count - shown} more: --all lists them"
-        yield Paragraph(Text(more, "dim"), indent=INDENT)
+        yield Paragraph(
+            Text(f"... and {count - shown} more: --all lists them", "dim"), indent=INDENT
+        )
 
 
 def _groups(report: DiffReport) -> Iterator[RenderableType]:
@@ -97,8 +98,10 @@ def _last(report: DiffReport, strict: bool) -> str:
     )
     waived = f"; {len(report.waived)} waived" if report.waived else ""
     unproved = f"; [bold red]{report.unproved}[/]" if report.unproved else ""
+    bad = len(report.bad(strict))
+    strictly = f"; {counted(bad, 'failure')} with --strict" if bad > len(report.bad()) else ""
     word = "[bold green]OK[/]" if report.green(strict) else "[bold red]FAILED[/]"
-    return f"{word}  {counted(len(report), 'case')}: {totals or 'none'}{waived}{unproved}"
+    return f"{word}  {counted(len(report), 'case')}: {totals or 'none'}{strictly}{waived}{unproved}"
 
 
 def _table(report: DiffReport) -> TextTable:
@@ -123,12 +126,13 @@ def _table(report: DiffReport) -> TextTable:
 
 
 def _criteria(report: DiffReport) -> Paragraph:
-    """How many outputs meet each criterion."""
+    """How many outputs meet the bound, which comes first, and each published standard."""
     parts = []
     for name, (met, asked) in report.criteria.items():
         style = "green" if met == asked else "bold red" if name == "bound" else "yellow"
         parts.append(Text.assemble(name, " ", (f"{met}/{asked}", style)))
-    return Paragraph(Text(", ").join(parts), Text("outputs that meet", "bold"), 19)
+    text = Text.assemble("the ", parts[0], "; published standards: ", Text(", ").join(parts[1:]))
+    return Paragraph(text, Text("outputs that meet", "bold"), 19)
 
 
 def _bad(bad: list[Verdict], shown: int | None) -> Iterator[RenderableType]:
@@ -149,8 +153,7 @@ def varied(bad: list[Verdict]) -> list[Verdict]:
     """
     kinds: dict[tuple[str, ...], list[Verdict]] = defaultdict(list)
     order = (CRASHED, *VERDICTS)
-    worst_first = sorted(bad, key=lambda v: (order.index(v.verdict), -(largest_ratio(v) or 0.0)))
-    for verdict in worst_first:
+    for verdict in sorted(bad, key=lambda v: (order.index(v.verdict), -(largest_ratio(v) or 0.0))):
         status = verdict.metrics.get("status")
         first = verdict.detail.split(":")[0] if status == 0 else str(status)
         kinds[verdict.verdict, str(verdict.metrics.get("op")), first].append(verdict)

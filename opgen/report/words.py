@@ -35,7 +35,8 @@ def words() -> dict[str, Word]:
         title, _, body = section.partition("\n")
         for line, meaning in re.findall(r"^\* (\*\*.+?\*\*): (.+(?:\n  .+)*)", body, re.MULTILINE):
             for word in re.findall(r"\*\*(.+?)\*\*", line):
-                entries[word] = Word(word, re.sub(r"\s+", " ", meaning), title)
+                text = re.sub(r"\[(.+?)\]\(.+?\)|\*\*", r"\1", meaning)
+                entries[word] = Word(word, re.sub(r"\s+", " ", text), title)
     return entries
 
 
@@ -68,8 +69,8 @@ def meanings(name: str) -> list[Word]:
     ['grid', 'integers']
     """
     word = name if name in words() else name.replace("_", " ")
-    by_itself = [one for one in explained() if one.word in {name, word}]
-    return by_itself or [one for one in explained() if one.section.lower() == name.lower()]
+    by_itself = [entry for entry in explained() if entry.word in {name, word}]
+    return by_itself or [entry for entry in explained() if entry.section.lower() == name.lower()]
 
 
 def names() -> list[str]:

@@ -153,11 +153,10 @@ def test_an_error_is_mentioned_from_four_times_the_old_one_on(ratio, told):
         ),
     ],
 )
-def test_what_is_no_report(tmp_path, text, message):
-    (tmp_path / "r.json").write_text(text)
+def test_what_is_no_report(text, message):
     with pytest.raises(FileError) as caught:
-        data.read(tmp_path / "r.json")
-    assert str(caught.value).startswith(f"{tmp_path / 'r.json'}: {message}")
+        data.parse(text, "r.json")
+    assert str(caught.value).startswith(f"r.json: {message}")
 
 
 def test_command(tmp_path):

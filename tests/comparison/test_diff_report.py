@@ -123,10 +123,10 @@ def test_lenient_cases_are_grouped_by_operator_and_name_the_three_most_frequent_
 def test_a_finding_says_how_many_failures_and_passes_have_it():
     assert (
         str(SharedTrait("bits", "C = 17", 3, 4, 1, 6))
-        == "bits: 3 of 4 failures have C = 17 (1 of 6 passes)"
+        == "bits: C = 17 (3 of 4 wrong answers, 1 of 6 right answers compared)"
     )
     assert (
         str(SharedTrait("bits", "C = 17", 1, 1, 0, 2))
-        == "bits: 1 of 1 failures has C = 17 (0 of 2 passes)"
+        == "bits: C = 17 (1 of 1 wrong answers, 0 of 2 right answers compared)"
     )
-    assert str(SharedTrait("bits", "", 0, 9, 0, 1)) == "bits: 9 of 10 fail"
+    assert str(SharedTrait("bits", "", 0, 9, 0, 1)) == "bits: 9 of 10 answers are wrong"

@@ -76,7 +76,7 @@ def test_a_nan_for_an_inf_is_said(tmp_path):
         here = np.isinf(golden) & np.isinf(bound)
         assert here.any()
         nan = {"gradInput": np.where(here, np.nan, golden)}
-        said = f"elements that pass though they are NaN, not the Inf of their golden: {here.sum()}"
+        said = f"{here.sum()} elements pass although they are NaN and their goldens are Inf"
         assert said in judged(bundle, tmp_path, {"far": nan}).notes
         assert said not in judged(bundle, tmp_path).notes
 

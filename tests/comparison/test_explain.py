@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.comparison.explain import call_line
+from opgen.comparison.explain import ComparedOutput, sentence
 from opgen.comparison.pattern import describe
 from tests.support import device_sample as sample
 from tests.support.device_sample import judged, only
@@ -109,7 +109,7 @@ def test_numbers_that_differ_are_shown_to_differ(bundle, tmp_path):
 
 def test_a_vector_goes_by_channels(bundle, tmp_path):
     spoil = only("conv-half", lambda o: {**o, "gradBias": o["gradBias"] + np.float16([0, 9, 0, 0])})
-    assert "channel 1 of 0 to 3;" in judged(bundle, tmp_path, spoil)["conv-half"].detail
+    assert "channel index 1;" in judged(bundle, tmp_path, spoil)["conv-half"].detail
 
 
 def test_a_device_that_saturates_is_told(tmp_path):
@@ -143,13 +143,36 @@ def test_describe_places():
     mask[1, 2, 3, 4] = True
     assert (
         describe(mask, ("sample", "channel", "row", "column"))
-        == "column 4 of 0 to 5 in row 3 of 0 to 5 in channel 2 of 0 to 3 in the last sample"
+        == "column index 4 in row index 3 in channel index 2 in the last sample"
     )
     assert describe(np.ones((2, 2), dtype=bool)) == "every element"
     assert describe(np.zeros((2, 2), dtype=bool)) == ""
 
 
-def test_call_line(bundle):
-    assert call_line(bundle["pad-FLOAT"].call).startswith(
-        "gradOutput=FLOAT[2, 3, 7, 8], self=FLOAT[2, 3, 4, 5], padding=[2, 1, 1, 2]"
-    )
+@pytest.mark.parametrize(
+    ("changed", "first", "said"),
+    [
+        (lambda row: row * 0, 0, "beyond the bound, the first row;"),
+        (lambda row: row * 0, 3, "beyond the bound, all of the first row;"),
+        (lambda row: row + [0, 5, 5], 0, "beyond the bound, the first row;"),
+        (lambda row: row + [0, 5, 5], 3, "all of the last 2 columns in the first row;"),
+        (lambda row: np.float64([5, 0, 0]), 0, "beyond the bound, all of the first row;"),
+        (lambda row: row + [5, 0, 0], 0, "the first column in the first row;"),
+    ],
+)
+def test_a_zero_that_stays_zero_does_not_say_where_a_fault_ends(changed, first, said):
+    """The device spoils the first of two rows; ``first`` is what belongs at its beginning."""
+    golden = np.array([[first, 1, 2], [3, 4, 5]], dtype=np.float64)
+    device = np.array([changed(golden[0]), golden[1]])
+    axes = ("row", "column")
+    output = ComparedOutput("x", device, golden, golden * 0, golden.shape, axes, "DOUBLE")
+    assert said in sentence(output, "")
+
+
+def test_what_a_case_is_for_is_no_reason_why_it_fails(tmp_path):
+    asked = {"products": ["ascend910b"], "where": "kind == 'handwritten'", "workers": 1}
+    made = opgen.generate(["avg_pool2d_backward"], output=tmp_path / "s.h5", **asked)
+    with opgen.open(made.path) as bundle:
+        report = judged(bundle, tmp_path, lambda case, o: {n: a * 3 for n, a in o.items()})
+        notes = [(v.detail, bundle[v.case].intent) for v in report.bad() if bundle[v.case].intent]
+    assert notes and all(said.endswith(f"; note on the case: {of}") for said, of in notes)

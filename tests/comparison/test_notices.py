@@ -115,7 +115,7 @@ SETUPS = {
     "every case is missing, and waived": Setup(
         calls("pad-FLOAT"), lambda case, right: None, waivers="missing"
     ),
-    "only what the page leaves open is answered": Setup(
+    "the page leaves the answer to every case open": Setup(
         calls("disputed-cube", "assumed-stride"), refused(161002)
     ),
     "a call that the page forbids without a code is accepted": Setup(
@@ -124,7 +124,7 @@ SETUPS = {
     "the published library's deviation, alone": Setup(
         calls("stated-divisor"), lambda case, right: {"status": 0, "outputs": sample.right(case)}
     ),
-    "a code of the runtime answers where any error would do": Setup(
+    "a code of the runtime is returned where any code of an argument check would pass": Setup(
         calls("pad-FLOAT", "unstated-pad"), only("unstated-pad", status=507899), {}, "unstated-pad"
     ),
     "the device is lost: every call gets 507899": Setup({PAIR: None}, refused(507899)),
@@ -148,7 +148,7 @@ SETUPS = {
     "more than half of the elements have no finite bound": Setup(
         {"far": sample.pad(padding=(1, 0, 0, 0))}, given={"far": FAR}
     ),
-    "no bound is a small share of its golden": Setup(
+    "every finite bound is at least 1/16 of its golden": Setup(
         calls("norm-plain"), given={"norm-plain": WIDE}
     ),
     "an output is written though it is masked out": Setup(
@@ -248,7 +248,7 @@ def test_every_command_says_what_the_manual_says(
     for name in ("right", "r"):
         done = CliRunner().invoke(main, ["diff", "b.h5", f"{name}.h5", *diff[3:], "--json"])
         Path(f"{name}.json").write_text(done.stdout, encoding="utf-8")
-    report = data.read("r.json")
+    report = data.parse(Path("r.json").read_text(encoding="utf-8"), "r.json")
     assert {case.verdict for case in report if setup.concerned in case.case} == {row.verdict}
     assert [*codes, run("compare", "right.json", "r.json")] == row.codes
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import opgen
-from opgen.comparison.first_phase import admissible
+from opgen.comparison.status_verdicts import admissible
 from opgen.comparison.statuses import FAILED, KNOWN, of_first_phase
 from opgen.model import Expectation, LibraryAnswer
 from tests.support.bundle_sample import sample

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -33,9 +34,11 @@ def test_what_failures_share(tmp_path):
         report = judged(bundle, tmp_path, spoil)
     assert len(report.bad()) == 4
     weight = [str(one) for one in report.shared if "gradWeight" in one.what]
-    assert weight[0].startswith("ConvolutionBackward gradWeight: 4 of 4 failures have ")
-    assert weight[0].endswith("BFLOAT16 and groups > 1 (0 of 14 passes)") or weight[0].endswith(
-        "groups > 1 and BFLOAT16 (0 of 14 passes)"
+    assert weight[0].startswith("ConvolutionBackward gradWeight: ")
+    assert " (4 of 4 wrong answers, " in weight[0]
+    assert re.search(
+        r"(BFLOAT16 and groups >= 2|groups >= 2 and BFLOAT16) \(.*, 0 of 14 right .*\)$",
+        weight[0],
     )
 
 
@@ -79,7 +82,24 @@ def test_wrong_statuses_are_held_against_every_right_answer(tmp_path):
         report = judged(bundle, tmp_path, **{f"DOUBLE_{n}": 161002 for n in range(6)})
     assert [str(one) for one in report.shared][
         0
-    ] == "ReflectionPad2dBackward: 6 of 6 failures have DOUBLE (0 of 12 passes)"
+    ] == "ReflectionPad2dBackward: DOUBLE (6 of 6 wrong answers, 0 of 12 right answers compared)"
+
+
+def test_a_number_is_as_large_as_the_least_that_was_tried(tmp_path):
+    """The device fails from a pad of 2 on, and no call pads by 1."""
+    calls = {
+        f"{bottom}-{top}-{left}": sample.pad("FLOAT", (left, 0, top, bottom))
+        for top, bottom in ((1, 0), (3, 0), (1, 2), (0, 3))
+        for left in (0, 1, 2)
+    }
+    with opgen.open(sample.write(tmp_path / "s.h5", calls)) as bundle:
+        report = judged(
+            bundle,
+            tmp_path,
+            lambda case, o: o if case.id.startswith("0") else {"gradInput": o["gradInput"] * 2},
+        )
+    told = "(6 of 6 wrong answers, 0 of 6 right answers compared)"
+    assert [str(one) for one in report.shared][0].endswith(f"gradInput: padBottom >= 2 {told}")
 
 
 @pytest.mark.parametrize("failures", [1, 2])
@@ -120,6 +140,27 @@ def test_what_would_fit_better_by_chance_counts_as_chance_too():
         assert [text for text, _ in ranked([str(i) for i in range(count)], matrix, failed)] == found
 
 
+def test_what_is_wrong_wherever_a_better_fact_is_is_not_told():
+    """C = 17 has all failures and no pass; C > 4 has six passes as well, C odd one failure less."""
+    failed = np.arange(110) < 11
+    names = ["C = 17", "C > 4", "C odd"]
+    matrix = np.array([failed, np.arange(110) < 17, np.arange(110) < 10])
+    assert [text for text, _ in ranked(names, matrix, failed)] == ["C = 17"]
+    only = ranked(names[1:], matrix[1:], failed)
+    assert [text for text, _ in only] == ["C > 4", "C odd"], "each is right where the other is not"
+
+
+def test_a_second_fact_that_leaves_out_one_pass_by_chance_gives_way():
+    """One pass of 28 has dim < 0. Of 40 facts one leaves it out: FLOAT, which all failures are."""
+    rows = np.arange(39)
+    failed, random = rows < 11, np.random.default_rng(0)
+    noise = [np.where(failed, True, random.random(39) < 0.9) for _ in range(38)]
+    matrix = np.array([rows < 12, failed | (rows > 14), *noise])
+    names = ["dim < 0", "FLOAT", *map(str, range(38))]
+    assert (matrix[:2].all(axis=0) == failed).all(), "the pair is right of every case"
+    assert ranked(names, matrix, failed)[0][0] == "dim < 0"
+
+
 def test_a_pass_that_proves_nothing_is_no_pass_to_share(tmp_path):
     calls = {
         f"{dtype}-{n}": sample.pad(dtype, (n % 2, n % 3, 1, 1))
@@ -141,6 +182,5 @@ def test_a_pass_that_proves_nothing_is_no_pass_to_share(tmp_path):
             for row in (10, 11)
         }
         found = [str(one) for one in shared_traits(bundle, verdicts)]
-    assert (
-        found[0] == "ReflectionPad2dBackward gradInput: 4 of 4 failures have DOUBLE (0 of 6 passes)"
-    )
+    told = "(4 of 4 wrong answers, 0 of 6 right answers compared)"
+    assert found[0] == f"ReflectionPad2dBackward gradInput: DOUBLE {told}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,17 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def bundle(path: Path):
     with opgen.open(path) as opened:
         yield opened
+
+
+FIRST = {
+    "product": lambda case: case.call["product"],
+    "dtype": lambda case: case.call["args"]["gradOutput"]["dtype"],
+    "kind": lambda case: case.kind,
+    "recipe": lambda case: case.recipe,
+    "bucket": lambda case: case.expect.bucket,
+    "rule": lambda case: "",
+}
+"""What may be asked of every operator, as the first case has it."""
 
 
 def by_hand(bundle: Bundle, chosen) -> list[str]:
@@ -117,6 +129,16 @@ def test_only_what_failed_is_run_again(bundle: Bundle, path: Path, tmp_path: Pat
     run(bundle, "mutant:nothing", tmp_path / "right.h5")
     said = called("run", path, "--failed", tmp_path / "right.h5", *again, "--force", code=2)
     assert "no case failed, crashed or is missing in it" in said
+
+
+def test_the_help_lists_the_names(bundle: Bundle) -> None:
+    names = re.search(
+        r"Names: .*?, (product, .*) and, ", " ".join(called("diff", "--help").split())
+    )
+    assert names
+    for name in names[1].split(", "):
+        assert where(bundle, f"{name} == '{FIRST[name](bundle[0])}'"), name
+    assert set(names[1].split(", ")) == FIRST.keys()
 
 
 def test_a_verdict_chooses_where_results_are_given(

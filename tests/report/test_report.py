@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import io
 import json
+import platform
 import re
+import shlex
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree
 
 import numpy as np
@@ -212,9 +216,8 @@ def test_json_comes_back(broken):
     assert "NaN" not in re.sub(r'"[^"]*"', "", data.text(broken))
 
 
-def test_json_read_again_is_the_report(broken, tmp_path):
-    (tmp_path / "r.json").write_text(data.text(broken), encoding="utf-8")
-    again = data.read(tmp_path / "r.json")
+def test_json_read_again_is_the_report(broken):
+    again = data.parse(data.text(broken), "r.json")
     assert [(one.case, one.verdict, one.detail) for one in again] == [
         (one.case, one.verdict, one.detail) for one in broken
     ]
@@ -233,10 +236,9 @@ def test_json_read_again_is_the_report(broken, tmp_path):
         ('{"format": "opgen report"}', "damaged"),
     ],
 )
-def test_bad_json_is_refused(tmp_path, written, message):
-    (tmp_path / "r.json").write_text(written)
+def test_bad_json_is_refused(written, message):
     with pytest.raises(FileError, match=message):
-        data.read(tmp_path / "r.json")
+        data.parse(written, "r.json")
 
 
 def test_junit(broken):
@@ -247,13 +249,36 @@ def test_junit(broken):
     assert len(root.findall("testsuite/testcase/error")) == broken.totals["crashed"]
     for suite in root.findall("testsuite"):
         assert int(suite.get("tests", "0")) == len(suite.findall("testcase"))
-    notes = [note.get("value") for note in root.findall("testsuite/properties/property")]
-    assert notes == broken.notes and notes
+    told = [(fact.get("name"), fact.get("value")) for fact in root.iter("property")]
+    assert [value for name, value in told if name == "note"] == broken.notes != []
     strict = ElementTree.fromstring(junit.text(broken, strict=True))
     assert (
         len(strict.findall("testsuite/testcase/failure"))
         == broken.totals["failed"] + broken.totals["lenient"]
     )
+
+
+def test_junit_says_what_ran_where_and_how_a_case_runs_again(files, broken):
+    """The sample says no backend: it is given one, whose words a shell would split."""
+    told = replace(broken, origin={**broken.origin, "device": {"backend": "cmd:ssh board ./run"}})
+    root = ElementTree.fromstring(junit.text(told))
+    facts = {fact.get("name"): fact.get("value") for fact in root.iter("property")}
+    assert str(files[0]) in str(facts["bundle"]) and str(files[2]) in str(facts["results"])
+    assert facts["device"] == "backend cmd:ssh board ./run"
+    for suite in root:
+        seconds = [float(test.get("time", "")) for test in suite.iter("testcase")]
+        assert float(suite.get("time", "")) == pytest.approx(sum(seconds), abs=1e-5)
+        assert suite.get("hostname") == platform.node()
+        since = datetime.fromisoformat(suite.get("timestamp", "")).replace(tzinfo=UTC)
+        assert abs(datetime.now(UTC) - since) < timedelta(minutes=5)
+    failing = [test for test in root.iter("testcase") if test.find("failure") is not None]
+    for test in failing:
+        message, command = str(test.findtext("failure")).split("\n")
+        assert message == test.find("failure").get("message")  # type: ignore[union-attr]
+        words = shlex.split(command)
+        assert words[:4] == ["opgen", "run", str(files[0]), "--backend=cmd:ssh board ./run"]
+        assert words.count(f"--case={test.get('name')}") == 2
+    assert failing
 
 
 @pytest.mark.parametrize("verdict", ["inconclusive", "lenient", "known deviation", "skipped"])
@@ -310,9 +335,9 @@ def test_junit_survives_any_text():
     [
         (
             SharedTrait("Pool gradInput", "groups > 1", 37, 37, 2, 400),
-            "Pool gradInput: 37 of 37 failures have groups > 1 (2 of 400 passes)",
+            "Pool gradInput: groups > 1 (37 of 37 wrong answers, 2 of 400 right answers compared)",
         ),
-        (SharedTrait("Pool", "", 9, 9, 1, 1), "Pool: 9 of 10 fail"),
+        (SharedTrait("Pool", "", 9, 9, 1, 1), "Pool: 9 of 10 answers are wrong"),
     ],
 )
 def test_findings_in_words(finding, said):
@@ -355,6 +380,7 @@ def test_every_form_says_what_the_exit_code_says(files, tmp_path, strict):
     )
     assert result.exit_code == strict, result.output
     assert ("FAILED  29 cases" if strict else "OK  29 cases") in result.stdout
+    assert ("; 1 failure with --strict" in result.stdout) == strict
     assert len(ElementTree.parse(xml).findall("testsuite/testcase/failure")) == strict
     said = page.read_text(encoding="utf-8")
     assert (
