@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from inspect import isabstract
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from opgen.devices.plugins import class_of, known
+from opgen.devices.plugins import blamed, class_of, known
 from opgen.model import GUARD, TIME_LIMIT, FileError, Problem
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ class Settings(TypedDict, total=False):
 class Backend(ABC):
     """What runs cases on a device: opened once, asked for answers, and closed whatever happens.
 
-    Subclass it to run bundles on a device of your own: ``--backend ./mine.py:Device``. ``open`` and
-    ``answers`` must be there, ``close`` may be; BACKENDS.md has an example. ``settings`` are those
-    of :class:`Settings`; a backend ignores what it has no use for. Raises DeviceError for a guard
-    that is not a multiple of 512. :func:`opgen.devices.running.run` writes the answers down.
+    Subclass it to run bundles on a device of your own: ``--backend ./mine.py:Device``. A subclass
+    must define ``open`` and ``answers``, and may define ``close``; BACKENDS.md has an example.
+    ``settings`` are those of :class:`Settings`; a backend may ignore some. Raises DeviceError for a
+    guard that is not a multiple of 512. :func:`opgen.devices.running.run` writes the answers down.
     """
 
     name = ""
@@ -122,8 +122,9 @@ def backend(name: str, **settings: Unpack[Settings]) -> Backend:
         )
     device = settings.get("device", "")
     if own and device not in ("", own):
-        text = f"'{device}', and --backend {name} names another; leave one of them out"
-        raise DeviceError("--device", text)
+        raise DeviceError(
+            "--device", f"'{device}', and --backend {name} names another; leave one of them out"
+        )
     settings["device"] = own or device
     module, _, member = every[place].partition(":")
     return _made(place, module, member, settings)
@@ -138,6 +139,7 @@ def _made(name: str, place: str, member: str, settings: Settings) -> Backend:
     if isabstract(kind):
         missing = ", ".join(sorted(kind.__abstractmethods__))
         raise DeviceError(f"--backend {name}", f"class {kind.__name__} lacks {missing}")
-    made = kind(**settings)
+    with blamed(kind):
+        made = kind(**settings)
     made.name = made.name or name
     return made

@@ -25,7 +25,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.devices import Backend, DeviceError, DeviceLost, Settings, memory
 from opgen.devices.abi import ArgumentValue, ListArgument, ScalarArgument, TensorArgument
 from opgen.devices.messages import Buffer, CallRequest, Setup
-from opgen.devices.process import CALLS_PER_PROCESS, PAUSES, CallAnswer, Worker
+from opgen.devices.worker_process import CALLS_PER_PROCESS, PAUSES, CallAnswer, Worker
 from opgen.model import NOT_RUN, OVERRUN, AclScalar, Argument, TensorDesc, natural
 from opgen.numerics.views import index
 from opgen.spec.catalog import catalog
@@ -33,7 +33,7 @@ from opgen.spec.catalog import catalog
 
 class AclnnBackend(Backend):
     """A device of the vendor's, ``npu`` or ``npu:1``; the rest is that of
-    :class:`opgen.devices.process.Worker`.
+    :class:`opgen.devices.worker_process.Worker`.
     """
 
     name, usual = "aclnn", "npu:0"
@@ -137,8 +137,9 @@ def device_index(device: str) -> int:
     name, _, number = device.partition(":")
     index = natural(number or "0")
     if name != "npu" or index is None:
-        text = f"no such device {device!r}; the aclnn backend knows npu and npu:0, npu:1, ..."
-        raise DeviceError("aclnn", text)
+        raise DeviceError(
+            "aclnn", f"no such device {device!r}; the aclnn backend knows npu and npu:0, npu:1, ..."
+        )
     return index
 
 

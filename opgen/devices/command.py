@@ -52,8 +52,7 @@ class JsonCalls:
     def requests(self, case: CaseView, data: bool) -> list[Request]:
         """The call, and the buffers behind its inputs."""
         storage = {name: _storable(array) for name, array in case.storage.items() if data}
-        head = {"case": case.id, "call": case.call, "outputs": list(case.golden)}
-        return [(head, storage)]
+        return [({"case": case.id, "call": case.call, "outputs": list(case.golden)}, storage)]
 
     def result(self, case: CaseView, answers: Sequence[Answer]) -> Result:
         """One answer in opgen's words: bits of BFLOAT16 become numbers."""
@@ -64,14 +63,17 @@ class JsonCalls:
             cast(Code | None, head.get("run_status")),
             cast(float | None, head.get("time")),
             str(head.get("error", "")),
-            {name: _typed(array, case.args.get(name)) for name, array in arrays.items()},
+            {
+                name: _typed(array, case.args.get(name)) if array.dtype == np.uint16 else array
+                for name, array in arrays.items()
+            },
             cast(Mapping[str, int], head.get("unwritten", {})),
         )
 
 
 def _typed(array: Array, desc: object) -> Array:
     """An output whose bits stand for numbers of a dtype that numpy does not have, as these."""
-    if isinstance(desc, TensorDesc) and array.dtype == np.uint16 and desc.dtype == "BFLOAT16":
+    if isinstance(desc, TensorDesc) and desc.dtype == "BFLOAT16":
         return array.view(DTYPES[desc.dtype].numpy)
     return array
 
@@ -113,40 +115,48 @@ class CommandBackend(Backend):
 
     def answers(self, cases: Sequence[str]) -> Iterator[Result]:
         """One answer to each case, in their order, but for those that are asked again; those that
-        the runner cannot run come first.
+        the runner cannot run come first. A runner that nobody waits for any more is stopped.
         """
-        waiting, asked = deque[str](), deque[tuple[str, int]]()
-        for case in cases:
-            if why := self.calls.skips(self.bundle[case]):
-                yield Result(case, NOT_RUN, error=why)
+        waiting, asked = deque[str](), deque[tuple[CaseView, int]]()
+        for name in cases:
+            if why := self.calls.skips(self.bundle[name]):
+                yield Result(name, NOT_RUN, error=why)
             else:
-                waiting.append(case)
+                waiting.append(name)
         ends = 0  # of the runner, at the case that is next
-        while waiting or asked:
-            runner = self._running()
-            try:
-                while waiting and len(asked) < (1 if ends else runner.in_flight):
-                    requests = self.calls.requests(self.bundle[waiting[0]], not self.status_only)
-                    runner.ask(requests)
-                    asked.append((waiting.popleft(), len(requests)))
-                answers = [runner.answer(self.timeout) for _ in range(asked[0][1])]
-            except Ended as end:
-                runner.stop()
-                waiting.extendleft(case for case, _ in reversed(asked))
-                asked.clear()
-                ends += 1
-                if end.word == CRASH and ends < ENDS:
-                    continue
-                ends = 0
-                yield Result(waiting.popleft(), end.word, error=str(end))
-                continue
-            (case, _), ends = asked.popleft(), 0
-            for answer in answers:
-                if answer.head.get("case") != case:
+        try:
+            while waiting or asked:
+                runner = self._running()
+                try:
+                    while waiting and len(asked) < (1 if ends else runner.in_flight):
+                        case = self.bundle[waiting.popleft()]
+                        requests = self.calls.requests(case, not self.status_only)
+                        runner.ask(requests)
+                        asked.append((case, len(requests)))
+                    answers = [runner.answer(self.timeout) for _ in range(asked[0][1])]
+                except Ended as end:
                     runner.stop()
-                    text = f"the runner answered {answer.head.get('case')!r}; it takes cases in"
-                    raise DeviceLost(f"at {case}", f"{text} order")
-            yield self.calls.result(self.bundle[case], answers)
+                    waiting.extendleft(case.id for case, _ in reversed(asked))
+                    asked.clear()
+                    ends += 1
+                    if end.word == CRASH and ends < ENDS:
+                        continue
+                    ends = 0
+                    yield Result(waiting.popleft(), end.word, error=str(end))
+                    continue
+                (case, _), ends = asked.popleft(), 0
+                for answer in answers:
+                    if answer.head.get("case") != case.id:
+                        runner.stop()
+                        raise DeviceLost(
+                            f"at {case.id}",
+                            f"the runner answered {answer.head.get('case')!r};"
+                            " it takes cases in order",
+                        )
+                yield self.calls.result(case, answers)
+        finally:
+            if asked:
+                self.close()
 
     def close(self) -> None:
         """Let the runner end."""

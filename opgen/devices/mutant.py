@@ -14,36 +14,31 @@ import numpy as np
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.devices import Backend
-from opgen.model import CRASH, Code, FileError
-from opgen.quality.mutants import find_device
+from opgen.model import CRASH, Code
+from opgen.quality.mutants import find_device, refuse_idle
 from opgen.quality.mutants.bundle_cases import (
     PageCases,
     cases_by_page,
     device_batches,
 )
 from opgen.quality.mutants.checkers import Family
-from opgen.quality.mutants.device import answer
+from opgen.quality.mutants.device import answer_or_crash
 from opgen.quality.mutants.mutant import NOTHING
 
 
 class MutantBackend(Backend):
     """A mutant by name. No time limit: it is no device that could hang."""
 
-    name, usual = "mutant", NOTHING.name
+    name = "mutant"
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
         """Find the mutant; FileError where there is none of that name, or no such rule, or where it
-        would answer like a correct device.
+        would answer like a correct device; ``nothing`` is one on purpose.
         """
         specs = [of_page.spec for of_page in cases_by_page(bundle)]
         self.mutant, self.rule = find_device(self.device, specs)
         self.bundle, pages = bundle, cases_by_page(bundle, cases)
-        if pages and not any(self.mutant.applies(of_page.spec) for of_page in pages):
-            named = ", ".join(dict.fromkeys(of_page.spec.api for of_page in pages))
-            text = (
-                f"changes nothing in {named}; opgen explain {self.mutant.name} names its operators"
-            )
-            raise FileError.of("mutant", self.mutant.name, text)
+        refuse_idle([self.mutant], [of_page.spec for of_page in pages])
         return {"note": f"a mutant: {self.mutant.wrong}"}
 
     def answers(self, cases: Sequence[str]) -> Iterator[Result]:
@@ -54,11 +49,11 @@ class MutantBackend(Backend):
             wrong = kernel if kernel.applies(page.spec) else NOTHING
             accepted = np.array([statuses[case] == 0 for case in page.ids])
             for work in device_batches(self.bundle, page, accepted):
-                dies = wrong.crashes(work)
-                outputs = {} if dies else answer(work, wrong)
+                outputs = answer_or_crash(work, wrong)
+                ended = CRASH if outputs is None else 0
                 for i, case in enumerate(work.batch.ids):
-                    own = {name: array[i] for name, array in outputs.items()}
-                    yield Result(case, statuses.pop(case), CRASH if dies else 0, outputs=own)
+                    own = {name: array[i] for name, array in (outputs or {}).items()}
+                    yield Result(case, statuses.pop(case), ended, outputs=own)
             yield from (Result(case, status) for case, status in statuses.items())
 
     def _statuses(self, cases: PageCases) -> dict[str, Code]:

@@ -17,8 +17,8 @@ from opgen.devices import memory
 from opgen.devices.abi import ArgumentValue, ListArgument, ScalarArgument, TensorArgument
 from opgen.devices.aclnn import product_of, read_back, request_of
 from opgen.devices.messages import CallRequest, Phase
-from opgen.devices.process import CallAnswer
 from opgen.devices.runner_process import Answer, Request
+from opgen.devices.worker_process import CallAnswer
 from opgen.model import NOT_RUN, Code, TensorDesc
 from opgen.spec.catalog import catalog
 
@@ -54,13 +54,12 @@ class NumericCalls:
 
 def _request(case: CaseView, request: CallRequest, data: bool) -> Request:
     kinds = prototype(catalog().kinds[case.op]).values()
-    whole = zip(kinds, request.arguments, request.places, strict=True)
     head = {
         "case": case.id,
         "api": case.op,
         "arguments": [
             {"kind": _kind(kind), "value": _value(value, place, request)}
-            for kind, value, place in whole
+            for kind, value, place in zip(kinds, request.arguments, request.places, strict=True)
         ],
         "run": request.data and data,
         "outputs": [str(place) for place, buffer in request.buffers.items() if buffer.output],

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
-from inspect import getmembers, isclass
+from inspect import getfile, getmembers, getsourcelines, isclass
+from os.path import relpath
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 from typing import TypeVar
 
-from opgen.model import FileError
+from opgen.model import FileError, Problem
 
 Base = TypeVar("Base")
 
@@ -66,7 +68,46 @@ def _of_file(path: Path) -> ModuleType:
     except ModuleNotFoundError:
         raise
     except Exception as error:
-        lines = [frame.lineno for frame in extract_tb(error.__traceback__)]
-        text = f"{type(error).__name__}: {(str(error) or 'no message').splitlines()[0]}"
-        raise FileError.of(f"{path}:{lines[-1]}", "", text) from error
+        raise _raised(error, path, getattr(error, "lineno", None)) from error
     return module
+
+
+class CodeError(FileError):
+    """The code of a backend of one's own raised: a problem for each of its lines on the way."""
+
+    @property
+    def line(self) -> str:
+        """What it raised and where, the innermost line first."""
+        places = ", ".join(f"{each.file}:{each.line}" for each in reversed(self.problems))
+        return f"{self.problems[-1].text} ({places})"
+
+
+@contextmanager
+def blamed(kind: type, expected: type[Exception] = FileError) -> Iterator[None]:
+    """A block in which a class of a backend runs code of its own: what that raises becomes a
+    CodeError. What is ``expected`` stays as it is, and so does whatever opgen's own backends raise.
+    """
+    try:
+        yield
+    except (FileError, expected):
+        raise
+    except Exception as error:
+        if kind.__module__.startswith("opgen."):
+            raise
+        _, line = getsourcelines(kind)
+        raise _raised(error, Path(getfile(kind)), line) from error
+
+
+def _raised(error: Exception, path: Path, line: int | None) -> CodeError:
+    """What somebody's code raised: its own lines on the way there, or one where there is none."""
+    frames = [
+        frame
+        for frame in extract_tb(error.__traceback__)
+        if Path(frame.filename).parent.resolve() == path.parent.resolve()
+    ]
+    way = [(relpath(frame.filename), frame.lineno) for frame in frames] or [(relpath(path), line)]
+    text = f"{type(error).__name__}: {(str(error) or 'no message').splitlines()[0]}"
+    told = [f"in {frame.name}: {frame.line}" for frame in frames[:-1]] + [text]
+    return CodeError(
+        [Problem(file, at, "", said) for (file, at), said in zip(way, told, strict=True)]
+    )

@@ -39,8 +39,9 @@ class Capture(TorchDispatchMode):  # type: ignore[misc]  # torch has no types he
         super().__init__()
         products = vocabulary().products
         if product not in products:
-            text = f"no such product; known: {', '.join(products)}"
-            raise FileError.of("`product`", product, text)
+            raise FileError.of(
+                "`product`", product, f"no such product; known: {', '.join(products)}"
+            )
         self.output, self.product, self.force = Path(output), product, force
         self.folder = self.output.with_name(f"{self.output.name.split('.')[0]}.data")
         refuse(self.output, force)

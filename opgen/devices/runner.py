@@ -4,11 +4,14 @@ It needs Python 3.8 and numpy, not opgen. ``python runner.py my_device`` imports
 which has
 
 * ``call(call, storage, outputs)``, which runs one case. ``call`` is a line of a call file as a
-  dict. ``storage`` maps the name of each input to its 1-D buffer; if it is empty, only the first
-  phase is asked for. ``outputs`` are the names of the outputs to return. It returns a dict: always
-  ``status``, what the first phase returned, or a word such as "skipped"; where they apply
-  ``run_status``, ``outputs`` (name -> array in the shape of the call), ``unwritten`` (name -> count
-  of elements that were never written), ``error`` (a text) and ``time`` (seconds).
+  dict. Its tensors have ``strides`` and an ``offset``, in elements; ``strides`` is None if the
+  tensor is contiguous. ``storage`` maps the name of each input to its 1-D buffer; if it is empty,
+  only the first phase is asked for. ``outputs`` are the names of the outputs to return.
+
+  It returns a dict: always ``status``, what the first phase returned, or a word such as "skipped";
+  where they apply ``run_status``, ``outputs`` (name -> array in the shape of the call),
+  ``unwritten`` (name -> count of elements that were never written), ``error`` (a text) and ``time``
+  (seconds).
 * optionally ``FACTS``, a dict of what is worth knowing about the device, such as its versions.
 
 numpy has no BFLOAT16: such buffers hold the bits as uint16, and such outputs may be returned so, or
@@ -19,12 +22,13 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import struct
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Mapping  # noqa: UP035  Python 3.8
+from typing import TYPE_CHECKING, Mapping  # noqa: UP035  Python 3.8
 
 import numpy as np
 
@@ -33,11 +37,20 @@ MAGIC = b"opg1"
 IN_FLIGHT = 8
 """Cases that may wait here, so that the board is never idle."""
 if TYPE_CHECKING:
+    from typing import Protocol
+
     Frame = tuple[dict[str, object], dict[str, np.ndarray]]
+
+    class Stream(Protocol):
+        """A binary stream, or what reads and writes as one."""
+
+        def read(self, count: int, /) -> bytes: ...
+        def write(self, content: bytes, /) -> object: ...
+        def flush(self) -> object: ...
 
 
 def write_frame(
-    stream: BinaryIO, head: Mapping[str, object], arrays: Mapping[str, np.ndarray] | None = None
+    stream: Stream, head: Mapping[str, object], arrays: Mapping[str, np.ndarray] | None = None
 ) -> None:
     """Write a frame: the magic bytes, the length of the head (uint32), the head as JSON, and the
     bytes of the arrays in the order in which the head lists them. All numbers are little-endian.
@@ -54,7 +67,7 @@ def write_frame(
     stream.flush()
 
 
-def read_frame(stream: BinaryIO) -> Frame | None:
+def read_frame(stream: Stream) -> Frame | None:
     """(head, arrays) of the next frame; None at the end of the stream. ValueError for anything
     else.
     """
@@ -65,15 +78,14 @@ def read_frame(stream: BinaryIO) -> Frame | None:
         raise ValueError(f"not a frame of this protocol: {begin + stream.read(80)!r}")
     head = json.loads(_exactly(stream, struct.unpack("<I", begin[len(MAGIC) :])[0]))
     arrays = {}
-    for one in head.pop("arrays"):
-        dtype = np.dtype(one["dtype"])
-        count = int(np.prod(one["shape"], dtype=np.int64))
-        content = _exactly(stream, count * dtype.itemsize)
-        arrays[one["name"]] = np.frombuffer(content, dtype).reshape(one["shape"])
+    for listing in head.pop("arrays"):
+        dtype = np.dtype(listing["dtype"])
+        content = _exactly(stream, math.prod(listing["shape"]) * dtype.itemsize)
+        arrays[listing["name"]] = np.frombuffer(content, dtype).reshape(listing["shape"])
     return head, arrays
 
 
-def _exactly(stream: BinaryIO, count: int) -> bytes:
+def _exactly(stream: Stream, count: int) -> bytes:
     content = stream.read(count) if count > 0 else b""
     if len(content) != count:
         raise ValueError(f"a frame ends after {len(content)} of {count} bytes")

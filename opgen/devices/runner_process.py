@@ -1,16 +1,15 @@
-"""The process of a command that runs cases: started, asked through threads, timed, ended."""
+"""The process of a command that runs cases: started, asked, timed, ended."""
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from queue import Empty, SimpleQueue
-from threading import Thread
 from time import monotonic
-from typing import IO, BinaryIO, NamedTuple, TypeAlias, cast
+from typing import IO, NamedTuple, TypeAlias, cast
 
 from opgen.devices.runner import read_frame, write_frame
 from opgen.model import CRASH, TIMEOUT
@@ -20,6 +19,8 @@ START_LIMIT = 120.0
 """Seconds that a command may take until its runner is ready: a board may have to boot."""
 _LAST_WORDS = 400
 """Bytes of standard error that are told when a runner has ended."""
+_PIECE = 1 << 16
+"""Bytes that a pipe takes at once."""
 
 Request: TypeAlias = tuple[Mapping[str, object], Mapping[str, Array]]
 """The head of a frame, and its arrays."""
@@ -59,13 +60,7 @@ class Runner:
             )
         except OSError as error:
             raise Ended(CRASH, f"cannot be started: {error.strerror}") from None
-        self._requests: SimpleQueue[Request | None] = SimpleQueue()
-        self._answers: SimpleQueue[Answer | Ended] = SimpleQueue()
-        self._words = bytearray()
-        self._listener = Thread(target=self._listen, daemon=True)
-        self._listener.start()
-        for work in (self._send, self._receive):
-            Thread(target=work, daemon=True).start()
+        self._pipes = _Pipes(self.process)
         try:
             ready = self.answer(limit)
         except Ended:
@@ -78,64 +73,132 @@ class Runner:
         self.in_flight, self.facts, self.numeric = window, facts, bool(ready.head.get("numeric"))
 
     def ask(self, requests: Iterable[Request]) -> None:
-        """Send what is asked of a case, soon."""
+        """Send what is asked of a case: what the pipe takes now, and the rest while waiting."""
         for request in requests:
-            self._requests.put(request)
+            write_frame(self._pipes, *request)
 
     def answer(self, limit: float) -> Answer:
         """The next answer. Ended where there is none in so many seconds, or no more."""
-        begin = monotonic()
+        self._pipes.wait_for(limit)
         try:
-            answer = self._answers.get(timeout=limit)
-        except Empty:
-            raise Ended(TIMEOUT, f"no answer in {monotonic() - begin:.0f} s") from None
-        if isinstance(answer, Ended):
-            raise answer
-        return answer
+            frame = read_frame(self._pipes)
+        except TimeoutError as error:
+            raise Ended(TIMEOUT, str(error)) from None
+        except Exception as error:  # noqa: BLE001  a runner may write anything
+            said = f"the runner wrote something that is not a frame: {error}"
+        else:
+            if frame is not None:
+                return Answer(*frame)
+            said = "the runner ended"
+        raise Ended(CRASH, f"{said}{self._told()}")
 
     def stop(self) -> None:
         """End the process and those that it started, by force if they do not end by themselves."""
         self.stopped = True
-        self._requests.put(None)
+        self._pipes.close_input()
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=1)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-
-    def _send(self) -> None:
-        pipe = _open(self.process.stdin)
-        with suppress(OSError, ValueError), pipe:
-            while (request := self._requests.get()) is not None:
-                write_frame(pipe, *request)
-
-    def _receive(self) -> None:
-        with _open(self.process.stdout) as pipe:
-            try:
-                while (frame := read_frame(pipe)) is not None:
-                    self._answers.put(Answer(*frame))
-                end = "the runner ended"
-            except Exception as error:  # noqa: BLE001  a runner may write anything
-                end = f"the runner wrote something that is not a frame: {error}"
-        self._answers.put(Ended(CRASH, f"{end}{self._told()}"))
-
-    def _listen(self) -> None:
-        with _open(self.process.stderr) as pipe:
-            while words := pipe.read1(4096):  # type: ignore[attr-defined]
-                self._words += words
-                del self._words[:-_LAST_WORDS]
+        self._pipes.close()
 
     def _told(self) -> str:
         """How the process ended, and its last words."""
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=1)
-        self._listener.join(timeout=1)
         code = self.process.returncode
         ended = f" with exit code {code}" if code and code > 0 else ""
         killed = f" by signal {-code}" if code and code < 0 else ""
-        words = self._words.decode(errors="replace").strip().splitlines()
+        words = self._pipes.last_words().decode(errors="replace").strip().splitlines()
         return f"{ended}{killed}{': ' + words[-1] if words else ''}"
 
 
-def _open(pipe: IO[bytes] | None) -> BinaryIO:
-    return cast(BinaryIO, pipe)
+class _Pipes:
+    """The standard streams of a process as one stream, which is written to and read from at once:
+    whoever waits for bytes sends what is left to send meanwhile, so neither side waits for ever.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._input, self._output, self._errors = (
+            cast(IO[bytes], pipe) for pipe in (process.stdin, process.stdout, process.stderr)
+        )
+        for pipe in (self._input, self._output, self._errors):
+            os.set_blocking(pipe.fileno(), False)
+        self._unsent, self._unread, self._words = bytearray(), bytearray(), bytearray()
+        self._begin = self._limit = 0.0
+
+    def wait_for(self, limit: float) -> None:
+        """Give what is read from now on so many seconds."""
+        self._begin, self._limit = monotonic(), limit
+
+    def write(self, content: bytes) -> None:
+        """Content to send."""
+        self._unsent += content
+
+    def flush(self) -> None:
+        """Send what the pipe takes."""
+        try:
+            while self._unsent:
+                del self._unsent[: os.write(self._input.fileno(), self._unsent[:_PIECE])]
+        except BlockingIOError:
+            pass
+        except (OSError, ValueError):  # nobody reads any more, which the other pipe shows, too
+            self.close_input()
+
+    def read(self, count: int) -> bytes:
+        """So many bytes, or fewer at the end of what the process writes. TimeoutError where they
+        take too long.
+        """
+        while len(self._unread) < count and not self._output.closed:
+            self._exchange()
+        content = bytes(self._unread[:count])
+        del self._unread[:count]
+        return content
+
+    def _exchange(self) -> None:
+        """Wait until one of the pipes is ready, and read and send what there is."""
+        ready = select.poll()
+        for pipe in (self._output, self._errors):
+            if not pipe.closed:
+                ready.register(pipe, select.POLLIN)
+        if self._unsent:
+            ready.register(self._input, select.POLLOUT)
+        left = self._begin + self._limit - monotonic()
+        if not ready.poll(max(left, 0.0) * 1000):
+            raise TimeoutError(f"no answer in {monotonic() - self._begin:.0f} s")
+        self.flush()
+        _drain(self._output, self._unread)
+        _drain(self._errors, self._words)
+        del self._words[:-_LAST_WORDS]
+
+    def last_words(self) -> bytes:
+        """The end of what the process wrote to its standard error."""
+        self.wait_for(1.0)
+        with suppress(TimeoutError):
+            while not self._errors.closed:
+                self._exchange()
+        return bytes(self._words)
+
+    def close_input(self) -> None:
+        """Send nothing more."""
+        self._unsent.clear()
+        with suppress(OSError):
+            self._input.close()
+
+    def close(self) -> None:
+        """Close all pipes."""
+        for pipe in (self._input, self._output, self._errors):
+            with suppress(OSError):
+                pipe.close()
+
+
+def _drain(pipe: IO[bytes], into: bytearray) -> None:
+    """Move what a pipe holds to the end of ``into``; a pipe that has ended is closed."""
+    if pipe.closed:
+        return
+    with suppress(BlockingIOError):
+        content = os.read(pipe.fileno(), _PIECE)
+        into += content
+        if not content:
+            pipe.close()

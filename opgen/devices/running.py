@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Unpack
@@ -20,12 +20,13 @@ from opgen.bundle.results.writer import Results
 from opgen.calls.ids import select_ids
 from opgen.devices import Backend, DeviceLost, Settings
 from opgen.devices import backend as backend_of
-from opgen.model import NOT_RUN, Code, of_a_check
+from opgen.devices.plugins import CodeError, blamed
+from opgen.model import NOT_RUN, UNUSABLE, Code, of_a_check
 
 Tally = Counter[str]
 LOST = 5
-"""Codes of the runtime in a row after which a device is asked whether it still accepts a valid
-call."""
+"""Calls in a row that get codes of the runtime, or are unusable, after which a device is asked
+whether it still accepts a valid call."""
 _log = logging.getLogger(__name__)
 
 
@@ -58,10 +59,15 @@ def run(
     Returns a count of each kind of answer. It also counts answers ``kept`` from an earlier run, and
     those ``dropped`` although ``resume`` would have kept them.
 
-    If the run is interrupted or the backend raises an exception, the answers so far are written
-    first. Raises BundleError if ``resume`` finds answers of another device. Raises DeviceLost if
-    :data:`LOST` calls in a row get codes of the runtime and then a valid call does too; the first
-    of these answers stays, and ``resume`` repeats the others. ``watch=False`` turns this off.
+    If the run is interrupted or fails, ``output`` stays as it was, and ``resume`` continues from
+    the answers so far. A case at which a backend of your own raises an exception is unusable, and
+    so is one whose answer no file can keep. Raises BundleError if ``resume`` finds answers of
+    another device.
+
+    If :data:`LOST` calls in a row get codes of the runtime or are unusable, the device is asked for
+    a valid call. If it does not accept that either, DeviceLost is raised; the first of these
+    answers stays, and ``resume`` repeats the others. If your backend raises at the valid call too,
+    a FileError names its line, and ``resume`` repeats all of them. ``watch=False`` turns this off.
     """
     if isinstance(backend, str):
         backend = backend_of(backend, **settings)
@@ -70,32 +76,90 @@ def run(
         file = bundle if isinstance(bundle, Bundle) else stack.enter_context(Bundle(bundle))
         results = stack.enter_context(Results.create(output, file, force=force, resume=resume))
         wanted = [file.ids[row] for row in select_ids(file.ids, cases)]
-        deadly = set(last)
-        left = sorted((c for c in wanted if c not in results), key=deadly.__contains__)
+        left = sorted((c for c in wanted if c not in results), key=set(last).__contains__)
         tally = +Counter({"kept": len(results), "dropped": results.dropped})
         progress(len(wanted) - len(left))
         with _terminated_as_interrupted(), closing(backend):
-            facts = {"backend": backend.name, "device": backend.device}
-            _say(results, header({**facts, **backend.open(file, left)}, {}))
+            facts: dict[str, object] = {"backend": backend.name, "device": backend.device}
+            with blamed(type(backend), BundleError):
+                facts |= backend.open(file, left)
+            _say(results, header(facts, {}))
             _log.info("%s: %d cases to run, %d answered before", output, len(left), len(results))
-            lookout = _Lookout(file, backend, results, left)
-            answers = backend.answers(left)
-            for answer in map(_first_phase, answers) if status_only else answers:
-                results.add(
-                    answer.id,
-                    answer.status,
-                    answer.outputs,
-                    answer.run_status,
-                    answer.time,
-                    answer.error,
-                    answer.unwritten,
-                )
+            lookout = _Lookout(file, results, left)
+            answers = _Answers(backend, left)
+            for given in map(_first_phase, answers) if status_only else answers:
+                answer = _kept(results, given)
                 tally[_kind(answer)] += 1
                 _log.debug("%s: status %s, %s s", answer.id, answer.status, answer.time)
                 progress(1)
                 if watch:
-                    lookout.see(answer)
+                    lookout.see(answer, answers)
     return tally
+
+
+class _Answers:
+    """What a backend answers to some cases, also where its code raises: the first case that it left
+    is then asked alone, and is unusable if it raises again, so that no case is blamed for another.
+    """
+
+    def __init__(self, backend: Backend, cases: Sequence[str]) -> None:
+        self.backend, self.left = backend, dict.fromkeys(cases)
+        self.flow = self._asked({})
+        self.interrupted = True
+
+    def __iter__(self) -> Iterator[Result]:
+        while self.left and self.interrupted:
+            self.interrupted = False
+            self.flow = self._asked(self.left)
+            try:
+                yield from self.flow
+            except CodeError:
+                if not self.left:
+                    raise
+                first = next(iter(self.left))
+                del self.left[first]
+                try:
+                    answer = self.alone(first)
+                except CodeError as error:
+                    answer = Result(first, UNUSABLE, error=error.line)
+                if answer is not None:
+                    yield answer
+
+    def alone(self, case: str) -> Result | None:
+        """The answer to a case while no other is asked; CodeError where the backend's code fails.
+        Those that are left are asked afterwards.
+        """
+        self.flow.close()
+        self.interrupted = True
+        return next(self._asked({case: None}), None)
+
+    def _asked(self, left: dict[str, None]) -> Generator[Result, None, None]:
+        """Answers to cases, each of which is left until then."""
+        with blamed(type(self.backend), BundleError):
+            for answer in self.backend.answers(list(left)):
+                if not isinstance(answer, Result):
+                    raise TypeError(f"answers yields {answer!r:.60}, which is no opgen.Result")
+                left.pop(answer.id, None)
+                yield answer
+
+
+def _kept(results: Results, answer: Result) -> Result:
+    """Write an answer down, or what is wrong with one that no file can keep."""
+    try:
+        results.add(
+            answer.id,
+            answer.status,
+            answer.outputs,
+            answer.run_status,
+            answer.time,
+            answer.error,
+            answer.unwritten,
+        )
+    except BundleError as error:
+        text = str(error).removeprefix(f"{results.path}: {answer.id}: ")
+        answer = Result(answer.id, UNUSABLE, error=text)
+        results.add(answer.id, answer.status, error=answer.error)
+    return answer
 
 
 def _first_phase(answer: Result) -> Result:
@@ -105,19 +169,19 @@ def _first_phase(answer: Result) -> Result:
 
 
 class _Lookout:
-    """Looks out for a device that is lost: it returns a code of the runtime to whatever it is
-    asked, which tells nothing of the calls.
+    """Looks out for a device that is lost: whatever it is asked, it returns a code of the runtime,
+    or is unusable, which tells nothing of the calls.
     """
 
-    def __init__(
-        self, bundle: Bundle, backend: Backend, results: Results, cases: Sequence[str]
-    ) -> None:
-        self.bundle, self.backend, self.results, self.cases = bundle, backend, results, cases
+    def __init__(self, bundle: Bundle, results: Results, cases: Sequence[str]) -> None:
+        self.bundle, self.results, self.cases = bundle, results, cases
         self.accepted = ""
         self.faults: list[str] = []
 
-    def see(self, answer: Result) -> None:
-        """Take notice of an answer that was written down; DeviceLost where it is one too many."""
+    def see(self, answer: Result, answers: _Answers) -> None:
+        """Take notice of one of the answers, which was written down; DeviceLost where it is one too
+        many.
+        """
         if not _of_runtime(answer):
             self.faults = []
             self.accepted = self.accepted if _code(answer) else answer.id
@@ -126,15 +190,23 @@ class _Lookout:
         if len(self.faults) < LOST:
             return
         good = self.accepted or self._valid()
-        asked = next(iter(self.backend.answers([good])), None) if good else None
+        try:
+            asked = answers.alone(good) if good else None
+        except CodeError:
+            self._withdraw(self.faults)
+            raise
         if asked is not None and isinstance(asked.status, int) and not _of_runtime(asked):
             self.faults = []
             return
-        for case in self.faults[1:]:
-            self.results.withdraw(case, "the device was lost before this call")
-        codes = f"{LOST} calls in a row got codes of the runtime, the last {_code(answer)}"
+        self._withdraw(self.faults[1:])
+        last = answer.error if _code(answer) == UNUSABLE else _code(answer)
+        codes = f"{LOST} calls in a row got codes of the runtime or were unusable, the last {last}"
         ask = f"; {good}, a valid call, is not accepted either" if good else ""
         raise DeviceLost(f"at {self.faults[0]}", f"{codes}{ask}")
+
+    def _withdraw(self, cases: Sequence[str]) -> None:
+        for case in cases:
+            self.results.withdraw(case, "the device was lost before this call")
 
     def _valid(self) -> str:
         """A valid call for the product of those that failed, of another operator if there is one;
@@ -149,7 +221,7 @@ class _Lookout:
 
 def _of_runtime(answer: Result) -> bool:
     code = _code(answer)
-    return isinstance(code, int) and code != 0 and not of_a_check(code)
+    return code == UNUSABLE or (isinstance(code, int) and code != 0 and not of_a_check(code))
 
 
 def _code(answer: Result) -> Code | None:

@@ -104,10 +104,9 @@ class TorchBackend(Backend):
         ):
             if wanted:
                 tensors = {p.name: self._input(case, p.name, compute) for p in spec.inputs}
-                returned = self._call(case, tensors, wanted)
                 outputs |= {
                     name: _output(tensor, case.args[name])
-                    for name, tensor in returned.items()
+                    for name, tensor in self._call(case, tensors, wanted).items()
                     if name in wanted and tensor is not None
                 }
         return outputs
@@ -128,10 +127,9 @@ class TorchBackend(Backend):
         if not isinstance(desc, TensorDesc):
             return None
         storage = case.storage[name]
-        tensor = (
+        flat = (
             _as_stored(storage, desc.dtype) if self.npu else _wide(storage, desc.dtype, compute)
-        )
-        flat = tensor.to(self.torch_device)
+        ).to(self.torch_device)
         if desc.plain:
             return flat.reshape(desc.shape)
         if 0 in desc.shape:

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import compress
 from typing import Any, NamedTuple
 
 import torch
 
 from opgen.calls.call_json import make_call, plain
 from opgen.calls.kinds import KINDS
+from opgen.calls.table import from_calls
 from opgen.devices.torch_adapter import Arguments
 from opgen.devices.torch_dtypes import NATIVE, WHOLE
 from opgen.devices.torch_operators import ADAPTERS
 from opgen.model import Call, TensorDesc
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Parameter, Spec
+from opgen.spec.table_view import TableView
 
 OTHERWISE = {
     "grad": "gradoutput",
@@ -38,7 +43,7 @@ element.
 """
 DTYPES = {getattr(torch, name): word for word, name in NATIVE.items()}
 """Of torch -> of the vendor."""
-USUAL = {3: "NCL", 4: "NCHW", 5: "NCDHW"}
+USUAL = {2: "NC", 3: "NCL", 4: "NCHW", 5: "NCDHW"}
 """The format of a tensor with channels, by its rank."""
 
 
@@ -100,7 +105,7 @@ def captured(
         kind = KINDS[parameter.kind]
         value = next(outputs, None) if kind.written else _value(parameter, bound)
         if isinstance(value, torch.Tensor):
-            arguments[parameter.name] = plain(_desc(value, spec, parameter))
+            arguments[parameter.name] = plain(_desc(value, spec, product, parameter))
             if not kind.written:
                 tensors[parameter.name] = value
         elif kind.family == "tensor" and value is not None:
@@ -170,17 +175,17 @@ def _like(output: str, arguments: Arguments) -> Arguments | None:
     return next((arguments[name] for name in names if arguments.get(name)), None)
 
 
-def _desc(tensor: torch.Tensor, spec: Spec, parameter: Parameter) -> TensorDesc:
+def _desc(tensor: torch.Tensor, spec: Spec, product: str, parameter: Parameter) -> TensorDesc:
     """A tensor as it lies in memory; where torch has whole numbers of a size that the page does not
     admit, those of the page.
     """
     if tensor.layout is not torch.strided or tensor.dtype not in DTYPES:
         raise Unwritable(f"opgen holds no data of {tensor.dtype}, {tensor.layout}")
-    dtype, admitted = DTYPES[tensor.dtype], _words(spec, parameter, "dtype")
-    if dtype in WHOLE and dtype not in admitted:
-        dtype = next((word for word in WHOLE if word in admitted), dtype)
-    usual, formats = USUAL.get(tensor.dim(), "ND"), _words(spec, parameter, "format")
-    desc = TensorDesc(tuple(tensor.shape), dtype, usual if usual in formats else "ND")
+    of, dtype, rank = (spec.api, product, parameter.name), DTYPES[tensor.dtype], tensor.dim()
+    if dtype in WHOLE:
+        dtype = _admitted(*of, "dtype", rank, (dtype, *WHOLE)) or dtype
+    layout = _admitted(*of, "format", rank, (USUAL.get(rank, "ND"), "ND")) or "ND"
+    desc = TensorDesc(tuple(tensor.shape), dtype, layout)
     held = tensor.untyped_storage().nbytes() // tensor.element_size()
     if tensor.is_contiguous() and held == tensor.numel():
         return desc
@@ -189,8 +194,19 @@ def _desc(tensor: torch.Tensor, spec: Spec, parameter: Parameter) -> TensorDesc:
     )
 
 
-def _words(spec: Spec, parameter: Parameter, what: str) -> list[str]:
-    """The words of a page's rule about the dtype or the format of a parameter."""
-    rule = spec.rule.get(f"{parameter.name}.{what}")
-    text = rule.text.partition(" when ")[0] if rule else ""
-    return re.findall(r"[A-Z][A-Z0-9_]+", text)
+@cache
+def _admitted(
+    api: str, product: str, name: str, what: str, rank: int, words: tuple[str, ...]
+) -> str | None:
+    """The first of some words that the page's rule about the dtype or the format of a tensor admits
+    at a rank; what the rule asks of other parameters counts as met.
+    """
+    spec = catalog().by_page[api, product]
+    rule = spec.rule.get(f"{name}.{what}")
+    if rule is None:
+        return None
+    others = {of.name: None if of.is_pointer else 0 for of in spec.parameters.values()}
+    one: Any = TensorDesc((1,) * rank, "FLOAT")
+    calls = [Call(api, product, {**others, name: replace(one, **{what: word})}) for word in words]
+    allowed = rule.allows(TableView(spec, from_calls(api, spec.kinds, calls)), len(words))
+    return next(compress(words, allowed), None)

@@ -70,6 +70,15 @@ def convolution(tensors: TensorsByName, args: Arguments, wanted: frozenset[str])
     return {**outputs, "gradInput": inner}
 
 
+def convolution_over_time(
+    tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
+) -> TensorsByName:
+    """``aten.conv_tbc_backward``, which takes no views."""
+    given = (t.contiguous() for t in present(tensors, "self", "input", "weight", "bias"))
+    gradients = aten.conv_tbc_backward(*given, args["pad"])
+    return dict(zip(("gradInput", "gradWeight", "gradBias"), gradients, strict=True))
+
+
 def _laid_around(tensor: torch.Tensor, before: list[int], after: list[int]) -> torch.Tensor:
     """Zeros before and after each of the last axes."""
     ends = reversed(list(zip(before, after, strict=True)))
@@ -156,6 +165,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     **POOLS,
     **RECURRENT,
     **UPSAMPLINGS,
+    "aclnnConvTbcBackward": convolution_over_time,
     "aclnnConvolutionBackward": convolution,
     "aclnnEmbeddingDenseBackward": embedding,
     "aclnnGridSampler2DBackward": grid_sampler,

@@ -72,7 +72,8 @@ def test_the_backend_makes_of_a_captured_call_the_torch_call_that_it_was(
                 assert attributes(line) == attributes(again), case.id
                 seen[line["op"]] += 1
             assert not first.unwritable
-    assert {*seen} == known and len(known) > 20
+    assert known - {*seen} == {"aclnnConvTbcBackward"}  # which torch makes of other functions
+    assert len(seen) > 20
 
 
 def attributes(line: dict) -> dict:
@@ -89,6 +90,7 @@ def attributes(line: dict) -> dict:
 def network() -> torch.nn.Module:
     return torch.nn.Sequential(
         torch.nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False),
+        torch.nn.BatchNorm2d(8),
         torch.nn.ReLU(),
         torch.nn.Conv2d(8, 8, 3, padding=1, groups=8),
         torch.nn.MaxPool2d(3, 2, 1),
@@ -104,6 +106,7 @@ def network() -> torch.nn.Module:
 BACKWARD = {
     torch.nn.Conv2d: "aclnnConvolutionBackward",
     torch.nn.ConvTranspose2d: "aclnnConvolutionBackward",
+    torch.nn.BatchNorm2d: "aclnnBatchNormBackward",
     torch.nn.ReLU: "aclnnThresholdBackward",
     torch.nn.MaxPool2d: "aclnnMaxPool2dWithIndicesBackward",
     torch.nn.AvgPool2d: "aclnnAvgPool2dBackward",

@@ -13,11 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
+import numpy as np
 import pytest
 
 import opgen
 from opgen.comparison.diff_report import DiffReport
 from opgen.devices import DeviceError, DeviceLost, runner
+from opgen.devices.runner_process import Ended, Runner
 from opgen.devices.running import run
 from tests.support import device_sample
 
@@ -109,6 +111,26 @@ def test_an_exception_is_no_crash(suite: Path, tmp_path: Path) -> None:
     report = judged(suite, tmp_path, RIGHT.replace("    args = call", raises, 1))
     assert counts(report) == {"passed": len(CALLS) - 1, "failed": 1}
     assert "OSError: no memory" in report["pad7"].detail
+
+
+def test_five_exceptions_in_a_row_are_no_lost_device_if_a_valid_case_is_answered(
+    suite: Path, tmp_path: Path
+) -> None:
+    """While the valid case is asked, no other waits at the runner."""
+    raises = "    if 'pad3' <= call['id'] <= 'pad8':\n        raise OSError\n    args = call"
+    report = judged(suite, tmp_path, RIGHT.replace("    args = call", raises, 1))
+    failed = sum("pad3" <= name <= "pad8" for name in CALLS)
+    assert failed > 5
+    assert counts(report) == {"passed": len(CALLS) - failed, "failed": failed}
+
+
+def test_a_board_that_raises_at_every_case_is_lost(suite: Path, tmp_path: Path) -> None:
+    with pytest.raises(DeviceLost, match="5 calls in a row .* the last NameError: name .nothing"):
+        judged(
+            suite,
+            tmp_path,
+            RIGHT.replace("    args = call", "    nothing_of_the_kind\n    args = call", 1),
+        )
 
 
 def test_bfloat16_travels_as_its_bits(tmp_path: Path) -> None:
@@ -230,10 +252,49 @@ def test_a_runner_that_does_not_come_up_again_is_lost(suite: Path, tmp_path: Pat
     made = frames(tmp_path, "frame[0]['case']", "sys.exit(1)", again=True)
     with pytest.raises(DeviceLost, match="the runner ended with exit code 1: gone"):
         run(suite, made, tmp_path / "results.h5")
-    with opgen.Results.open(tmp_path / "results.h5") as kept:
-        assert [answer.id for answer in kept] == ["pad0"]
+    with opgen.Results.create(tmp_path / "results.h5", suite, resume=True) as kept:
+        assert [case for case in CALLS if case in kept] == ["pad0"]
 
 
 def test_an_answer_without_outputs_fails(suite: Path, tmp_path: Path) -> None:
     run(suite, frames(tmp_path, "frame[0]['case']"), tmp_path / "results.h5")
     assert counts(opgen.diff(suite, tmp_path / "results.h5")) == {"failed": len(CALLS)}
+
+
+ECHO = """
+import sys
+sys.path.insert(0, {folder!r})
+from runner import read_frame, write_frame
+out, came = sys.stdout.buffer, sys.stdin.buffer
+write_frame(out, {{"in_flight": 8}})
+while (frame := read_frame(came)) is not None:
+    print("many words " * 20_000, file=sys.stderr)
+    {first}
+    write_frame(out, {{"case": frame[0]["case"]}}, frame[1])
+"""
+
+
+def echo(first: str = "pass") -> Runner:
+    return Runner([sys.executable, "-c", ECHO.format(folder=str(RUNNER.parent), first=first)])
+
+
+def test_requests_answers_and_words_that_no_pipe_holds_pass_each_other() -> None:
+    told = echo()
+    arrays = [np.arange(500_000) + i for i in range(8)]
+    for i, array in enumerate(arrays):
+        told.ask([({"case": i}, {"x": array})])
+    for i, array in enumerate(arrays):
+        head, came = told.answer(60)
+        assert head["case"] == i
+        assert np.array_equal(came["x"], array)
+    told.stop()
+
+
+def test_a_runner_that_reads_no_more_is_given_up_in_time() -> None:
+    told = echo("import time; time.sleep(600)")
+    for i in range(8):
+        told.ask([({"case": i}, {"x": np.zeros(500_000)})])
+    with pytest.raises(Ended, match="no answer in 1 s") as end:
+        told.answer(1.0)
+    assert end.value.word == "timeout"
+    told.stop()

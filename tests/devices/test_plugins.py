@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import opgen
+from opgen.bundle.read.reader import Bundle
+from opgen.bundle.results.reader import Result
 from opgen.cli import main
 from opgen.devices import backend, plugins
 from opgen.model import FileError
+from tests.support.backends import Scripted
 
 MANUAL = (Path(opgen.__file__).parent / "devices" / "BACKENDS.md").read_text(encoding="utf-8")
 EXAMPLE = re.findall(r"```python\n(.*?)```", MANUAL, flags=re.DOTALL)[0]
@@ -105,6 +109,134 @@ def test_what_is_no_backend(tmp_path: Path, name: str, text: str | None, message
         (tmp_path / name.split(":", maxsplit=1)[0]).write_text(text, encoding="utf-8")
     with pytest.raises(FileError, match=re.escape(message)):
         backend(str(tmp_path / name))
+
+
+RAISES = """\
+import opgen
+
+
+class Device(opgen.Backend):
+    def open(self, bundle, cases):
+        self.bundle = bundle
+        return {OPENED}
+
+    def answers(self, cases):
+        for name in cases:
+            if name == self.bundle.ids[2]:
+                self.compute(self.bundle[name])
+            yield opgen.Result(name, status="skipped")
+
+    def compute(self, case):
+        case.inputs["nothing of the kind"]
+"""
+
+
+def test_a_case_at_which_a_class_raises_is_unusable_and_the_run_goes_on(
+    pads: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(pads)
+    Path("raises.py").write_text(RAISES.replace("{OPENED}", "{}"), encoding="utf-8")
+    command = ["run", "pad.h5", "--backend", "raises.py:Device", "-o", "r.h5"]
+    done = CliRunner().invoke(main, command)
+    with opgen.open("pad.h5") as suite, opgen.Results.open("r.h5") as results:
+        third, count = suite.ids[2], len(suite.ids)
+        assert len(results) == count
+        raised = [answer for answer in results if answer.status == "unusable"]
+        verdict = opgen.diff(suite, "r.h5")[third]
+    told = "KeyError: 'nothing of the kind' (raises.py:16, raises.py:12)"
+    assert [(answer.id, answer.error) for answer in raised] == [(third, told)]
+    assert verdict.verdict == "failed" and told in verdict.detail
+    assert done.exit_code == 0 and done.stderr.splitlines() == [
+        f"r.h5: {count - 1} skipped, 1 unusable",
+        f"r.h5: 1 unusable: {told}",
+    ]
+
+
+def test_no_case_is_blamed_for_another_at_which_a_class_raises(pads: Path) -> None:
+    """This one answers from the last to the first, and raises at two."""
+
+    def script(bundle: Bundle, cases: Sequence[str]) -> Iterator[Result]:
+        for name in sorted(cases, key=bundle.ids.index, reverse=True):
+            if name in (bundle.ids[3], bundle.ids[5]):
+                raise ZeroDivisionError
+            yield Result(name, "skipped")
+
+    opgen.run(pads / "pad.h5", Scripted(script), pads / "blamed.h5")
+    with opgen.open(pads / "pad.h5") as suite, opgen.Results.open(pads / "blamed.h5") as results:
+        assert len(results) == len(suite.ids)
+        raised = [answer.id for answer in results if answer.status == "unusable"]
+        assert raised == [suite.ids[3], suite.ids[5]]
+
+
+def test_a_class_that_raises_at_every_case_ends_the_run_and_leaves_nothing(
+    pads: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(pads)
+    text = RAISES.replace("{OPENED}", "{}")
+    Path("always.py").write_text(
+        text.replace("name == self.bundle.ids[2]", "True"), encoding="utf-8"
+    )
+    command = ["run", "pad.h5", "--backend", "always.py:Device", "-o", "a.h5"]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 2 and done.stderr.splitlines() == [
+        "always.py:12: in answers: self.compute(self.bundle[name])",
+        "always.py:16: KeyError: 'nothing of the kind'",
+    ]
+    assert not list(Path().glob("a.h5*")), "nothing is there to go on from"
+
+
+def test_an_answer_that_no_file_can_keep_is_unusable(pads: Path) -> None:
+    def script(bundle: Bundle, cases: Sequence[str]) -> Iterator[Result]:
+        for name in cases:
+            yield Result(name, "skiped" if name == bundle.ids[1] else "skipped")
+
+    opgen.run(pads / "pad.h5", Scripted(script), pads / "kept.h5")
+    with opgen.open(pads / "pad.h5") as suite, opgen.Results.open(pads / "kept.h5") as results:
+        assert results[suite.ids[0]].status == "skipped"
+        answer = results[suite.ids[1]]
+        assert answer.status == "unusable"
+        assert answer.error.startswith("status 'skiped' is not a status: give a number or one of")
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        ("{OPENED}", "1 / 0", r"7: ZeroDivisionError: division by zero"),
+        ("{OPENED}", "1", r"4: TypeError: 'int' object is not iterable"),
+        ("answers(self, cases)", "answers(self)", "4: .*TypeError: .*takes 1 positional argument"),
+        ("yield opgen.Result(name, ", "yield dict(", r"4: .*TypeError: answers yields {'status"),
+        (
+            "open(self, bundle, cases):",
+            "open(self, bundle, cases)",
+            r"5: SyntaxError: expected ':'",
+        ),
+    ],
+)
+def test_whatever_is_wrong_with_a_class_is_said_of_its_file(
+    pads: Path, written: str, instead: str, said: str
+) -> None:
+    text = (
+        RAISES.replace(written, instead)
+        .replace("{OPENED}", "{}")
+        .replace("name == self.bundle.ids[2]", "False")
+    )
+    name = f"wrong{abs(hash(instead))}.py"
+    (pads / name).write_text(text, encoding="utf-8")
+    with pytest.raises(FileError, match=f"{name}:{said}"):
+        opgen.run(pads / "pad.h5", f"{pads / name}:Device", pads / "wrong.results.h5")
+
+
+def test_what_opgen_s_own_backends_raise_is_no_fault_of_a_file(pads: Path) -> None:
+    class Shipped(Scripted):
+        __module__ = "opgen.devices.torch"
+
+    def script(bundle: Bundle, cases: Sequence[str]) -> Iterator[Result]:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        opgen.run(pads / "pad.h5", Shipped(script), pads / "own.h5")
+    with pytest.raises(FileError, match="backends.py:.*: ZeroDivisionError: no message"):
+        opgen.run(pads / "pad.h5", Scripted(script), pads / "own.h5")
 
 
 def test_the_backends_are_listed() -> None:

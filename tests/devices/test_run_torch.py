@@ -86,6 +86,8 @@ def test_an_interrupted_run_is_completed(bundle, tmp_path):
     results = tmp_path / "r.h5"
     with pytest.raises(KeyboardInterrupt):
         run(bundle, fake(stop_after=7), results)
+    assert [path.name for path in tmp_path.iterdir()] == ["r.h5.partial"]
+    opgen.Results.create(results, bundle, resume=True).close()
     assert opgen.diff(bundle, results).totals["missing"] == len(bundle) - 7
     tally = run(bundle, fake(), results, resume=True)
     assert tally["kept"] == 7
@@ -115,8 +117,8 @@ def test_a_request_to_end_keeps_what_was_answered(bundle, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(bundle, Scripted(asked_to_end), tmp_path / "r.h5")
     assert signal.getsignal(signal.SIGTERM) is before
-    with opgen.Results.open(tmp_path / "r.h5") as found:
-        assert [one.id for one in found if one.status is not None] == list(bundle.ids[:5])
+    with opgen.Results.create(tmp_path / "r.h5", bundle, resume=True) as results:
+        assert [case for case in bundle.ids if case in results] == list(bundle.ids[:5])
 
 
 def test_a_run_in_a_thread_leaves_signals_alone(bundle, tmp_path):
@@ -145,7 +147,7 @@ def test_answers_of_another_device_are_not_gone_on_from(bundle, tmp_path, cases)
         opgen.BundleError,
         match="results of mutant border_missing: cannot be resumed with mutant nothing",
     ):
-        run(bundle, backend("mutant"), path, resume=True)
+        run(bundle, backend("mutant:nothing"), path, resume=True)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
     run(bundle, backend("mutant", device="border_missing"), path, resume=True)
     with ResultsFile(path) as whole:
@@ -167,7 +169,7 @@ def test_a_backend_that_breaks_leaves_what_it_answered(bundle, tmp_path, answere
 
     with pytest.raises(DeviceError):
         run(bundle, Scripted(breaks), tmp_path / "r.h5")
-    assert [path.name for path in tmp_path.iterdir()] == ["r.h5"] * bool(answered)
+    assert [path.name for path in tmp_path.iterdir()] == ["r.h5.partial"] * bool(answered)
     assert run(bundle, fake(), tmp_path / "r.h5", resume=True)["kept"] == answered
 
 

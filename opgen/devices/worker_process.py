@@ -15,7 +15,6 @@ from multiprocessing.connection import Pipe
 from pathlib import Path
 from typing import Any
 
-import opgen
 from opgen.devices import DeviceError
 from opgen.devices.messages import CallRequest, Phase, Ready, Setup
 from opgen.model import CRASH, TIMEOUT, UNUSABLE, FileError
@@ -133,7 +132,7 @@ class _Process:
         self.calls = 0
         self.stopped = False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
-        source = str(Path(opgen.__file__).parents[1])
+        source = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH", ""))))
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "opgen.devices.worker", str(theirs.fileno())],
