@@ -37,11 +37,11 @@ class Boundary:
     reason: str = ""
 
 
-UNTESTED = "no call stands there"
+UNTESTED = "no call of the suite is there"
 """The reason of a boundary that calls could stand on."""
 ELSEWHERE = "it speaks of products that this page does not judge"
 _SILENT = {
-    "assumed": "the page is silent here: no call is made to be refused",
+    "assumed": "the page does not state this rule, so opgen makes no call that breaks it",
     "disputed": "the page contradicts itself here",
 }
 
@@ -154,8 +154,7 @@ class _OneMore:
 
     def get(self, reference: Reference) -> functions.Value:
         value = self.view.get(reference)
-        more = value.data + 1 if reference == self.name else value.data
-        return value._replace(data=more)
+        return value._replace(data=value.data + 1 if reference == self.name else value.data)
 
 
 def _shown(text: str, kind: str, value: object) -> str:

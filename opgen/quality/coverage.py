@@ -13,20 +13,21 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opgen.calls.case_table import CaseTable
-from opgen.calls.table import CallTable
+from opgen.calls.table import CallTable, concatenate
+from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement, judge
 from opgen.quality.boundaries import UNTESTED, boundaries, count
 from opgen.spec.sizes import shipped_sizes
-from opgen.spec.spec import TOTAL, Spec
+from opgen.spec.spec import ENDS, TOTAL, Spec
 from opgen.suite import covering
 from opgen.suite.covering.model import Tuple
 from opgen.suite.enumeration.enumerator import EnumerationReport
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import FATAL, accompanied, unreachable
+from opgen.suite.enumeration.routes import RoutedCalls
 from opgen.suite.enumeration.size_calls import sizes_of
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import Plan
-from opgen.suite.values import ENDS
 
 STRENGTHS = (1, 2, 3)
 MOST_NAMED = 20
@@ -61,13 +62,17 @@ def coverage(
     plans: Mapping[str, Plan],
     tier: str,
     reports: Mapping[str, EnumerationReport] | None = None,
+    routes: Mapping[str, RoutedCalls] | None = None,
 ) -> Data:
     """Everything as plain data. ``plans``: api -> plan whose axes are asked about; ``reports`` of a
-    suite that was enumerated from them say which values its calls were made from.
+    suite that was enumerated from them say which values its calls were made from; ``routes``: page
+    -> calls whose routes are asked about.
     """
     reports = reports or {}
     counted = [
-        _page(calls, plans[calls.spec.api], tier, reports.get(calls.spec.name)) for calls in pages
+        _page(calls, plans[calls.spec.api], tier, reports.get(calls.spec.name))
+        | ({} if routes is None else {"routes": _routes(calls.table, routes[calls.spec.name])})
+        for calls in pages
     ]
     tested = _rate([page["boundaries"] for page in counted], "tested", "testable")
     strength = max((page["strength"] for page in counted), default=1)
@@ -118,6 +123,27 @@ def _sizes(judged: Judgement) -> Data:
     sizes = list(sizes_of(judged.spec, shipped_sizes()))
     missing = [size.note for size in sizes if not size.stands(judged).any()]
     return {"reached": len(sizes) - len(missing), "all": len(sizes), "missing": missing}
+
+
+def _routes(table: CallTable, known: RoutedCalls) -> Data:
+    """How many routes have a call that is equal to one of those known to take it, the others
+    in words, and a line of a call file for each.
+    """
+    both, products = concatenate([table, known.judged.table]), vocabulary().names["product"]
+    number = both.alike()[0] * len(products) + both.product
+    there = np.isin(number[len(table) :], number[: len(table)])
+    groups = known.groups().items()
+    missing = [
+        f"{products[product]}: {route or 'no kernel'} ({known.ids[rows[0]]})"
+        for (product, route), rows in groups
+        if not there[rows].any()
+    ]
+    return {
+        "reached": len(groups) - len(missing),
+        "all": len(groups),
+        "missing": missing,
+        "witnesses": list(known.witnesses()),
+    }
 
 
 def _rule(judged: Judgement, i: int, plan: Plan, fatal: Collection[str]) -> Data:

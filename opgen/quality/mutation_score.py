@@ -20,7 +20,7 @@ import numpy as np
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.writer import Results
 from opgen.comparison import statuses
-from opgen.comparison.first_phase import admissible
+from opgen.comparison.status_verdicts import admissible
 from opgen.comparison.verdicts import diff
 from opgen.model import CRASH, Verdict
 from opgen.quality.mutant_results import (
@@ -36,7 +36,7 @@ from opgen.quality.mutant_results import (
 from opgen.quality.mutants import ALL, modes
 from opgen.quality.mutants.bundle_cases import PageCases, cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, WrongChecker
-from opgen.quality.mutants.device import answer
+from opgen.quality.mutants.device import answer, answer_or_crash
 from opgen.quality.mutants.equivalent import between, broken_besides, fatal, stricter, vacuous
 from opgen.quality.mutants.mutant import NOTHING, DeviceBatch, Mutant, Outputs
 from opgen.suite.enumeration.reasons import unreachable
@@ -126,11 +126,10 @@ def _add_differing(
     work: DeviceBatch, mutant: Mutant, right: Outputs, file: Results
 ) -> Iterator[str]:
     """Add a mutant's answers to a batch where they are not those of a correct device; the cases."""
-    crashes = mutant.crashes(work)
-    wrong = right if crashes else answer(work, mutant)
+    wrong = answer_or_crash(work, mutant)
     for i, case in enumerate(work.batch.ids):
-        outputs = _of_case(wrong, i)
-        if crashes:
+        outputs = None if wrong is None else _of_case(wrong, i)
+        if outputs is None:
             file.add(case, 0, None, CRASH)
             yield case
         elif any(array.tobytes() != right[name][i].tobytes() for name, array in outputs.items()):
@@ -200,10 +199,9 @@ def _why_not(cases: PageCases, checker: WrongChecker, result: MutantResult) -> t
             call = asked.table.call(rows[0])
             return f"{asked.ids[rows[0]]} would tell on {call.product}", ""
     view, besides = judged.view, judged.broken.sum(axis=0) > judged.broken[place]
-    compared = np.array(
+    spoken = np.array(
         [guard.unconditional.applies(view, len(cases)) for guard in checker.rule.guards]
-    )
-    spoken = compared.any(axis=0)
+    ).any(axis=0)
     if spoken.any() and besides[spoken].all():
         return "every call that has what it compares breaks another rule", MASKED
     if judged.broken[place].any():

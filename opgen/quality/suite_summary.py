@@ -10,7 +10,6 @@ import numpy as np
 
 from opgen.calls.case_table import CaseTable
 from opgen.calls.factorize import by_key
-from opgen.generation.needs import needs
 from opgen.quality.coverage import Data
 from opgen.spec.rules import Rule
 from opgen.suite.enumeration.reasons import FATAL
@@ -28,7 +27,6 @@ def summarize(suite: Suite) -> Data:
     inconclusive = Counter(filter(None, cases.inconclusive))
     return {
         "cases": len(cases),
-        **needs(suite)._asdict(),
         "with_data": int((cases.phase == 2).sum()),
         "inconclusive": inconclusive.total(),
         "why_inconclusive": dict(inconclusive),
@@ -55,7 +53,7 @@ def _page(suite: Suite, name: str) -> Data:
     spec, report = suite.specs[name], suite.reports.get(name)
     cases = suite.cases.take(suite.rows_of(name))
     cases = cases.take(np.flatnonzero(cases.kind.mask(lambda kind: kind == "invalid")))
-    whole = [one for one in suite.left_out if one.page == name]
+    whole = [omitted for omitted in suite.left_out if omitted.page == name]
     broken = (
         (purpose.rules[0], row)
         for row, purposes in enumerate(cases.purposes)
@@ -75,9 +73,12 @@ def _page(suite: Suite, name: str) -> Data:
         "unreachable": sum(not entry["invalid"] for entry in rules),
         "pairs": sum(purposes[0].verb == "orders" for purposes in cases.purposes),
         "dropped": report.dropped if report else 0,
-        "left_out": len({case for one in whole if not one.data_only for case in one.cases}),
+        "left_out": len(
+            {case for omitted in whole if not omitted.data_only for case in omitted.cases}
+        ),
         "budgets": [
-            {"key": one.key, "cases": list(one.cases), "data_only": one.data_only} for one in whole
+            {"key": omitted.key, "cases": list(omitted.cases), "data_only": omitted.data_only}
+            for omitted in whole
         ],
         "crashing": report.crashing if report else 0,
     }

@@ -87,7 +87,7 @@ def test_without_the_calls_that_break_a_rule_its_boundary_is_untested() -> None:
     ]
     assert rule["invalid"] == 0 and rule["tested"] == rule["testable"] - 1
     (boundary,) = [entry for entry in rule["boundaries"] if not entry["calls"]]
-    assert boundary["where"] == "invalid" and boundary["reason"] == "no call stands there"
+    assert boundary["where"] == "invalid" and boundary["reason"] == "no call of the suite is there"
 
 
 def test_a_limit_must_be_stood_on() -> None:

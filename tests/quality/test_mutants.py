@@ -48,14 +48,16 @@ from opgen.quality.mutants import (
     interpolation,
     memory,
     names,
+    refuse_idle,
 )
 from opgen.quality.mutants.bundle_cases import cases_by_page, device_batches
 from opgen.quality.mutants.checkers import Family, flipped, nearly, shifted
-from opgen.quality.mutants.device import answer
-from opgen.quality.mutants.equivalent import between, broken_besides
-from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant
+from opgen.quality.mutants.device import answer, answer_or_crash
+from opgen.quality.mutants.equivalent import between, broken_besides, vacuous
+from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant, Outputs
 from opgen.quality.mutants.precision import truncated
 from opgen.quality.mutants.reflection import mirrored
+from opgen.quality.mutants.tiling import SEAMS
 from opgen.quality.mutation_score import score
 from opgen.report import mutants as report
 from opgen.spec.catalog import catalog
@@ -78,6 +80,14 @@ STATES = (1, 2, 3, 4, 5) if os.environ.get("OPGEN_SLOW") == "1" else (1,)
 LEFT_TO_STANDARD = 0.02
 """Share of the kernels that smoke may miss, where ties are broken otherwise than in the plan that
 ships: what these need is one pair of values, and smoke tries no pairs."""
+DISPUTED = (
+    "upsample_bilinear2d_aa_backward",
+    "upsample_nearest_exact2d_backward",
+    "upsample_nearest_exact3d_backward",
+    "upsample_trilinear3d_backward",
+)
+"""Operators whose pages contradict themselves on a condition, so that no tier catches a device that
+ignores it: the table of operators says where."""
 MANUAL = Path(opgen.__file__).parent / "quality" / "MUTANTS.md"
 
 
@@ -148,6 +158,7 @@ def test_smoke_catches_every_kernel_however_ties_are_broken(state: int, tmp_path
         for result in found.results
         if result.outcome in (MISSED, NOTICED)
         and (result.mutant != "third_tile_unwritten" or result.op in third_tile)
+        and not (result.mutant == "condition_ignored" and result.op in DISPUTED)
     ]
     counted = sum(result.outcome in (CAUGHT, MISSED, NOTICED) for result in found.results)
     assert len(missed) <= LEFT_TO_STANDARD * counted, missed
@@ -157,23 +168,28 @@ def test_every_row_of_a_table_of_modes_is_told_from_every_other_dtype(
     kept: MutationScore,
 ) -> None:
     caught: dict[str, set[str]] = {}
+    missed = set()
     for result in kept.results:
         if result.mutant.startswith("computes_"):
-            assert result.outcome == CAUGHT, result.why
-            assert all(member.outcome != MISSED for member in result.members)
+            missed |= {member.mutant for member in result.members if member.outcome == MISSED}
             for member in result.members:
                 if member.outcome == CAUGHT:
                     name, _, row = member.mutant.partition("/")
                     caught.setdefault(f"{result.op} {row}", set()).add(name[len("computes_") :])
+    # the page of this mode judges ascend950 alone, for which smoke has few calls
+    assert missed == {"computes_float16/mode 5 (line 227): BFLOAT16"}
     others = {"float", "hfloat32", "float16", "bfloat16"}
     convolution, pool = "convolution_backward", "avg_pool2d_backward"
     assert caught == {
         f"{pool} mode 1 (line 62): FLOAT16": others - {"float16"},
         f"{pool} mode 3 (line 61): FLOAT16": {"bfloat16"},  # optional, as are the next
         f"{pool} mode 4 (line 61): HFLOAT32": {"float16", "bfloat16"},
+        f"{pool} mode 5 (line 60): FLOAT16": {"bfloat16"},  # FLOAT holds all that FLOAT16 does
+        f"{pool} mode 6 (line 60): BFLOAT16": {"float16"},
         f"{pool} as stored": others - {"float"},
-        f"{pool} mode 1 (line 241): FLOAT16": others - {"float16"},
-        f"{pool} mode 4 (line 231): HFLOAT32": {"float16", "bfloat16"},  # optional
+        f"{pool} mode 1 (line 241): FLOAT16": {"bfloat16"},  # optional, as is the next
+        f"{pool} mode 3 (line 231): HFLOAT32": {"float16", "bfloat16"},
+        f"{pool} mode 4 (line 227): FLOAT16": {"bfloat16"},
         f"{convolution} mode 1 (line 70): FLOAT16": others - {"float16"},
         f"{convolution} mode 3 (line 67): HFLOAT32": {"float16", "bfloat16"},  # optional
         f"{convolution} mode 4 (line 74): HFLOAT32": others - {"hfloat32"},
@@ -181,10 +197,10 @@ def test_every_row_of_a_table_of_modes_is_told_from_every_other_dtype(
         f"{convolution} mode 1 (line 34): FLOAT16": others - {"float16"},
         f"{convolution} mode 3 (line 33): FLOAT16": others - {"float16"},
         f"{convolution} mode 4 (line 33): FLOAT16": {"bfloat16"},  # optional
-        f"{convolution} mode 1 (line 282): FLOAT16": others - {"float16"},
-        f"{convolution} mode 3 (line 281): HFLOAT32": {"float16", "bfloat16"},  # optional
-        f"{convolution} mode 4 (line 283): HFLOAT32": others - {"hfloat32"},
-        f"{convolution} mode 5 (line 280): FLOAT": others - {"float"},
+        f"{convolution} mode 2 (line 282): FLOAT16": {"bfloat16"},  # optional, as is the next
+        f"{convolution} mode 4 (line 281): HFLOAT32": {"float16", "bfloat16"},
+        f"{convolution} mode 5 (line 283): HFLOAT32": others - {"hfloat32"},
+        f"{convolution} mode 6 (line 280): FLOAT": others - {"float"},
         f"{convolution} as stored": {"float16", "bfloat16"},  # FLOAT16 and BFLOAT16 only
     }
 
@@ -195,7 +211,7 @@ def test_a_suite_without_a_mode_misses_what_computes_it_wrong(folder: Path) -> N
         (result,) = score(bundle, [find("computes_bfloat16")]).results
     rows = {member.mutant.partition("/")[2]: member for member in result.members}
     assert result.outcome == MISSED
-    assert rows["as stored"].outcome == CAUGHT
+    assert rows["mode 5 (line 60): FLOAT16"].outcome == CAUGHT
     assert rows["mode 4 (line 61): HFLOAT32"].why == "no case has this mode"
 
 
@@ -228,8 +244,10 @@ def test_an_optional_mode_shows_which_dtype_was_used(smoke: Bundle) -> None:
         ("avg_pool2d_backward", 1),
         ("avg_pool2d_backward", 2),
         ("avg_pool2d_backward", 3),
-        ("avg_pool2d_backward.2026-08", 3),
-        ("convolution_backward.2026-08", 2),
+        ("avg_pool2d_backward.2026-08", 0),
+        ("avg_pool2d_backward.2026-08", 2),
+        ("convolution_backward.2026-08", 1),
+        ("convolution_backward.2026-08", 3),
         ("convolution_backward.ascend910b", 2),
         ("convolution_backward.atlas", 3),
     }
@@ -304,6 +322,23 @@ def test_a_mutant_that_does_nothing_is_not_caught(pads: Bundle) -> None:
     assert [result.outcome for result in found.results[:2]] == [MISSED, MISSED]
     assert found.results[0].why == "no case of the suite has another answer"
     assert found.percent == 0
+
+
+def stops(given: Computation) -> Outputs:
+    return {"gradInput": given["no such input"]}
+
+
+def test_a_kernel_that_stops_at_the_numbers_of_a_mutant_is_a_crash_of_the_mutant(
+    pads: Bundle,
+) -> None:
+    """And at those of a correct device a fault."""
+    (result,) = score(pads, [Mutant("stops", "reads what is not there", kernel=stops)]).results
+    assert (result.outcome, len(result.catching)) == (CAUGHT, len(result.differing))
+    with pytest.raises(KeyError):
+        score(pads, [], correct=Mutant("wrong", "stops", kernel=stops))
+    (work, *_) = device_batches(pads, cases_by_page(pads, pads.ids)[0])
+    assert answer_or_crash(work, Mutant("stops", "", kernel=stops)) is None
+    assert answer_or_crash(work, NOTHING) is not None
 
 
 def test_a_difference_within_the_bound_is_not_caught(pads: Bundle) -> None:
@@ -413,6 +448,20 @@ def test_a_nearest_place_that_is_rounded_is_the_one_of_the_exact_operator() -> N
     wanted = of_exact.golden({"gradOutput": dy}, names, ("out",))["out"]
     assert np.allclose(interpolation.at_middles(given)["gradInput"], wanted, rtol=1e-14)
     assert not np.allclose(given.run()["gradInput"], wanted)
+
+
+def test_the_last_sample_is_found_wherever_a_page_has_the_batch_axis() -> None:
+    (spec,) = catalog().of("aclnnConvTbcBackward")
+    random, wanted = np.random.default_rng(4), ("gradWeight", "gradBias")
+    shapes = {"self": (6, 3, 4), "input": (7, 3, 5), "weight": (2, 5, 4)}
+    tensors = {name: random.normal(size=(2, *shape)) for name, shape in shapes.items()}
+    names, batch = {"N": 3, "pad": 0}, SimpleNamespace(gradient="self", spec=spec)
+    given = Computation(batch, kernel(spec.op), tensors, names, wanted)
+    last = given.run({name: tensors[name][:, :, -1:] for name in ("self", "input")})
+    mutant = find("batch_sum_missing")
+    assert isinstance(mutant, Mutant) and mutant.kernel
+    changed = mutant.kernel(given)
+    assert all(np.allclose(changed[name], last[name], rtol=1e-14) for name in wanted)
 
 
 def test_a_mutant_of_geometry_does_not_apply_where_indices_say_what_windows_did() -> None:
@@ -546,6 +595,54 @@ def member(name: str, family: str, rule: str):
     return next(one for one in find(family).members(page(name)) if one.rule.id == rule)
 
 
+@pytest.mark.parametrize(
+    ("name", "family", "rule", "by"),
+    [
+        ("grouped_bias_add_grad", "condition_ignored", "grouped_out", "grouped_axes"),
+        ("deformable_conv2d_backward", "size_off_by_one", "grad_offset_channels", ""),
+        (
+            "deformable_conv2d_backward",
+            "size_off_by_one",
+            "grad_offset_channels_plain",
+            "modulated_only",
+        ),
+        ("prelu_backward", "condition_ignored", "grad_weight_of_one", ""),
+    ],
+)
+def test_a_condition_that_other_rules_settle_is_told_from_one_that_they_do_not(
+    name: str, family: str, rule: str, by: str
+) -> None:
+    """``G`` is known of given groups alone, and ``grouped_axes`` asks these for two axes; a call
+    that is not modulated breaks ``modulated_only``.
+    """
+    assert broken_besides(page(name), member(name, family, rule)) == by
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "settled"),
+    [
+        ("ctc_loss_backward", "widest_target", True),
+        ("ctc_loss_backward", "joined_targets", True),
+        ("prelu_backward", "weight_elements", True),
+        ("prelu_backward", "weight_single", False),
+        ("prelu_backward", "weight_axes", False),
+    ],
+)
+def test_a_condition_without_which_nothing_has_a_value_is_ignored_in_vain(
+    name: str, rule: str, settled: bool, tmp_path: Path
+) -> None:
+    """Against what the checker answers to a whole suite: never anything else than a right one."""
+    engine.write(suite(name, "smoke"), tmp_path / "suite.h5", {"seed": 0})
+    with opgen.open(tmp_path / "suite.h5") as bundle:
+        (cases,) = cases_by_page(bundle)
+        one = member(name, "condition_ignored", rule)
+        assert bool(vacuous(cases, one)) == settled
+        assert (
+            not settled
+            or not (one.broken(cases) ^ one.rule.broken(cases.judged.view, len(cases))).any()
+        )
+
+
 def test_a_rule_that_may_be_left_out_proves_nothing() -> None:
     """That gradOutput and self have one dtype is assumed: a device may take calls that break it."""
     one = member("avg_pool2d_backward", "wrong_tensor", "gradOutput.dtype")
@@ -583,16 +680,17 @@ def test_a_null_pointer_on_which_a_library_ends_the_host_is_left_to_the_tier_of_
 
 
 def test_what_a_dtype_leaves_as_it_is_shows_no_device_that_computes_in_it(tmp_path: Path) -> None:
-    """DOUBLE is computed with as it is; a result that is kept in FLOAT is another one."""
-    with opgen.open(written(tmp_path / "one.h5", Request(("leaky_relu_backward",)))) as bundle:
-        chosen = [find("computes_hfloat32"), find("computes_float")]
+    """HFLOAT32 holds all that FLOAT16 does but the least numbers; BFLOAT16 has fewer digits."""
+    request = Request(("avg_pool2d_backward",), where="gradOutput.dtype == 'FLOAT16'")
+    with opgen.open(written(tmp_path / "one.h5", request)) as bundle:
+        chosen = [find("computes_hfloat32"), find("computes_bfloat16")]
         results = {result.mutant: result for result in score(bundle, chosen).results}
-    stored = {
-        name: next(one for one in result.members if one.mutant.endswith("/as stored"))
+    kept = {
+        name: next(one for one in result.members if one.mutant.endswith("(line 60): FLOAT16"))
         for name, result in results.items()
     }
-    assert stored["computes_hfloat32"].outcome == IMPOSSIBLE
-    assert stored["computes_float"].outcome == CAUGHT
+    assert kept["computes_hfloat32"].outcome == IMPOSSIBLE
+    assert kept["computes_bfloat16"].outcome == CAUGHT
 
 
 @pytest.mark.parametrize(
@@ -668,6 +766,11 @@ def test_a_device_with_a_wrong_checker_answers_as_the_score_says(
         ("length_unchecked/", "no such rule on the bundle's pages; known: padding.length\n"),
         ("not_enforced/padding.null", "no such rule on the bundle's pages; known: none\n"),
         (
+            "not_enforced/padding.length",
+            "is no fault that this rule can have; those that it can have:"
+            " not_enforced_no_code/padding.length, length_unchecked/padding.length\n",
+        ),
+        (
             "edge_repeated/padding.length",
             "is not a rule of a family; edge_repeated is the whole name\n",
         ),
@@ -715,6 +818,14 @@ def test_results_of_a_mutant_say_so_and_one_that_changes_nothing_is_refused(tmp_
     refused = shown("stride_swapped")
     assert refused.exit_code == 2 and not results.exists()
     assert "stride_swapped: changes nothing in aclnnReflectionPad2dBackward;" in refused.stderr
+    idle = invoke(
+        "reflection_pad2d_backward", *["--mutant=stride_swapped", "--mutant=stride_ignored"]
+    )
+    assert (
+        idle.exit_code == 2 and idle.stderr.count(": changes nothing in aclnnReflectionPad2d") == 2
+    )
+    for spec in catalog().specs:
+        refuse_idle([find("nothing")], [spec])  # a control is right everywhere
     told = f"a mutant: {find('corners_missing').wrong}"
     assert f"{results}: {told}" in shown("corners_missing").stderr.splitlines()
     assert told in opgen.diff(bundle, results).notes
@@ -797,19 +908,14 @@ def test_wrong_checkers_that_are_missed_are_named_unasked() -> None:
 
 
 def test_the_command_fails() -> None:
-    assert invoke("reflection_pad2d_backward", "--mutant", "mask_ignored").stdout.startswith(
-        "smoke: none of these"
-    )
-    assert (
-        invoke(
-            "reflection_pad2d_backward", "--mutant", "mask_ignored", "--fail-under", "50"
-        ).exit_code
-        == 1
-    )
+    asked = ["softmax_backward", "--mutant", "product_unchecked"]
+    assert "smoke: none of these mutants can be caught here" in invoke(*asked).stdout
+    assert invoke(*asked, "--fail-under", "50").exit_code == 1
+    assert invoke("reflection_pad2d_backward", "--mutant", "mask_ignored").exit_code == 2
     assert invoke("--mutant", "corner_missing").exit_code == 2
 
 
 def test_the_manual_names_every_mutant() -> None:
     named = re.findall(r"^\| `(\w+)` \|", MANUAL.read_text(encoding="utf-8"), re.MULTILINE)
-    assert named == names()
+    assert named == [*SEAMS, *names()], "faults of tiling stand first"
     assert len(set(names())) == len(names()) == len(KERNELS) + len(FAMILIES)

@@ -7,10 +7,9 @@ What a suite does not catch here it would not catch elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from opgen.files.yamlfile import did_you_mean
-from opgen.model import FileError
+from opgen.model import FileError, Problem, did_you_mean
 from opgen.quality.mutants import (
     arithmetic,
     functions,
@@ -21,6 +20,7 @@ from opgen.quality.mutants import (
     modes,
     precision,
     reflection,
+    tiling,
 )
 from opgen.quality.mutants.checkers import FAMILIES, Family
 from opgen.quality.mutants.mutant import NOTHING, Mutant
@@ -36,6 +36,7 @@ __all__ = [
     "find",
     "find_device",
     "names",
+    "refuse_idle",
 ]
 
 KERNELS: tuple[Mutant, ...] = (
@@ -63,10 +64,28 @@ def find(name: str) -> Mutant | Family:
     for mutant in (NOTHING, *ALL):
         if mutant.name == name:
             return mutant
-    text = f"no such mutant{did_you_mean(name, names())}; opgen explain mutants lists them"
-    if name in ("none", "correct"):
-        text = f"no such mutant; a correct device is mutant:{NOTHING.name}"
-    raise FileError.of("mutant", name, text)
+    if seam := tiling.named(name):
+        return seam
+    text = f"no such mutant{did_you_mean(name, names())}" if name else "name one, as in mutant:NAME"
+    known = f"opgen explain mutants lists them; mutant:{NOTHING.name} is a correct device"
+    raise FileError.of("mutant", name, f"{text}; {known}")
+
+
+def refuse_idle(mutants: Iterable[Mutant | Family], pages: Sequence[Spec]) -> None:
+    """FileError with those of some mutants that change nothing on any of some pages."""
+    named = ", ".join(dict.fromkeys(spec.api for spec in pages))
+    problems = [
+        Problem(
+            "mutant",
+            None,
+            mutant.name,
+            f"changes nothing in {named}; opgen explain {mutant.name} names its operators",
+        )
+        for mutant in mutants
+        if mutant is not NOTHING and pages and not any(map(mutant.applies, pages))
+    ]
+    if problems:
+        raise FileError(problems)
 
 
 def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]:
@@ -82,9 +101,14 @@ def find_device(name: str, pages: Sequence[Spec]) -> tuple[Mutant | Family, str]
         raise FileError.of("mutant", name, f"is not a rule of a family; {own} is the whole name")
     known = list(dict.fromkeys(member.rule.id for spec in pages for member in mutant.members(spec)))
     if rule not in known:
-        text = (
-            f"no such rule on the bundle's pages{did_you_mean(rule, known)}; known:"
-            f" {', '.join(known) or 'none'}"
-        )
-        raise FileError.of("mutant", name, text)
+        text = f"no such rule on the bundle's pages{did_you_mean(rule, known)}; known:"
+        others = [
+            family.name
+            for family in FAMILIES
+            if any(m.rule.id == rule for spec in pages for m in family.members(spec))
+        ]
+        if others:
+            text = "is no fault that this rule can have; those that it can have:"
+            known = [f"{other}/{rule}" for other in others]
+        raise FileError.of("mutant", name, f"{text} {', '.join(known) or 'none'}")
     return mutant, rule

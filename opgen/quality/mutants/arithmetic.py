@@ -106,13 +106,16 @@ def adding(chosen: Callable[[Array], Array]) -> WrongKernel:
     """
 
     def kernel(given: Computation) -> Outputs:
-        gradient, samples = given.gradient, given.names["N"]
+        shapes = given.of.spec.parameters[given.of.gradient].shapes
+        letters = [*enumerate(map(str, shapes.get(given.gradient.ndim - 1, ())), 1)]
+        places = [axis for first in "NC" for axis, letter in letters if letter[0] == first]
+        behind = range(1, len(places) + 1)  # N, then channels, wherever the page has them
+        gradient, samples = np.moveaxis(given.gradient, places, behind), given.names["N"]
         channels = given.names["C"] if "C" in given.names else gradient.shape[2]
         terms = gradient.reshape(len(gradient), samples, channels, -1)
         kept = chosen(np.arange(samples * terms.shape[3]).reshape(samples, terms.shape[3]))
-        part = given.run(
-            {given.of.gradient: np.where(kept[:, None], terms, 0).reshape(gradient.shape)}
-        )
+        changed = np.where(kept[:, None], terms, 0).reshape(gradient.shape)
+        part = given.run({given.of.gradient: np.moveaxis(changed, behind, places)})
         return given.run() | {name: part[name] for name in PARAMETERS if name in part}
 
     return kernel
@@ -207,13 +210,13 @@ MUTANTS = (
     ),
     Mutant(
         "unbiased",
-        "the sums of a group are divided by M - 1",
+        "the sums of a group of M elements are divided by M - 1",
         ("group", "HxW", "N", "rstd", "gamma"),
         kernel=unbiased,
     ),
     Mutant(
         "saved_computed_again",
-        "what the forward saved is computed again, and not read",
+        "what the forward operator saved is computed again, and not read",
         ("rstd|saveInvstd|gelu|indices",),
         kernel=lambda given: given.run(vars(given.kernel)["saved"](given.tensors, given.names)),
         where=lambda spec: hasattr(kernel(spec.op), "saved"),

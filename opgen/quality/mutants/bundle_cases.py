@@ -93,8 +93,7 @@ def device_batches(
     """
     if accepted is None:
         accepted = cases.status(cases.judged.broken) == 0
-    with_data = bundle.tables["cases"]["phase"][cases.rows] == 2
-    rows = np.flatnonzero(accepted & with_data)
+    rows = np.flatnonzero(accepted & (bundle.tables["cases"]["phase"][cases.rows] == 2))
     ids = [cases.ids[row] for row in rows.tolist()]
     calls = dict(zip(ids, cases.table.take(rows).calls(), strict=True))
     named = [NamedCall(id, call, {}) for id, call in calls.items()]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from opgen.golden import Array, kernel
 from opgen.numerics.arrays import turned
 from opgen.numerics.rounding import kept_in
-from opgen.quality.mutants.mutant import Computation, DeviceBatch, Mutant, Outputs
+from opgen.quality.mutants.mutant import NOTHING, Computation, DeviceBatch, Mutant, Outputs
 
 UNWRITTEN = np.nan
 """What an output holds before it is written."""
@@ -48,6 +48,18 @@ def answer(cases: DeviceBatch, mutant: Mutant) -> Outputs:
             given = Computation(cases, kernel(cases.spec.op), tensors, batch.names, wanted)
             outputs |= compute(given)
         return {name: _write(cases, mutant, name, outputs[name]) for name in batch.wanted}
+
+
+def answer_or_crash(cases: DeviceBatch, mutant: Mutant) -> Outputs | None:
+    """The same, or None where a wrong device ends: it reads a null pointer, or it has numbers with
+    which its kernel cannot compute. What stops a correct one is a fault of the kernel.
+    """
+    try:
+        return None if mutant.crashes(cases) else answer(cases, mutant)
+    except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
+        if mutant is NOTHING:
+            raise
+        return None
 
 
 def _read(cases: DeviceBatch, name: str, mutant: Mutant) -> Array | None:

@@ -7,12 +7,15 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from opgen.oracle.judgement import judge
 from opgen.quality.mutants.bundle_cases import PageCases
 from opgen.quality.mutants.checkers import WrongChecker
+from opgen.spec.language.shapes import MOST_AXES
+from opgen.spec.rules import Guard
 from opgen.spec.spec import Spec
 from opgen.suite.enumeration.reasons import FATAL, conjuncts
 from opgen.suite.suite import crashing
@@ -43,10 +46,15 @@ def stricter(spec: Spec, checker: WrongChecker) -> str:
 
 def vacuous(cases: PageCases, checker: WrongChecker) -> str:
     """Why a wrong rule is the same as the right one on every call, or differs only where another
-    rule of the page is broken: its condition is about the product and always holds, or all that it
-    lets pass beside the page are empty tensors.
+    rule of the page is broken: its condition is about the product and always holds, what it
+    compares has a value only where its condition holds, or all that it lets pass beside the page
+    are empty tensors.
     """
-    for right, wrong in zip(checker.rule.guards, checker.wrong.guards, strict=False):
+    pairs = list(zip(checker.rule.guards, checker.wrong.guards, strict=False))
+    ignored = [right for right, wrong in pairs if right.when is not None and wrong.when is None]
+    if ignored and not any(_elsewhere(cases.spec, guard) for guard in ignored):
+        return "what it compares has a value only where its condition holds"
+    for right, wrong in pairs:
         if (
             right.when is not None
             and wrong.when is None
@@ -112,18 +120,15 @@ def fatal(cases: PageCases, checker: WrongChecker) -> str:
 def broken_besides(spec: Spec, checker: WrongChecker) -> str:
     """A rule that refuses every call in which a checker is wrong; empty where there is none. The
     checker reads another tensor, which that rule says is the same in what is read; or it forgets a
-    condition that holds wherever that rule is obeyed.
+    condition that holds wherever that rule is obeyed; or it keeps one that holds nowhere there.
     """
     for rule in spec.rules:
-        asked = [guard.require for guard in rule.guards if guard.when is None]
         if (
             rule.forbids
             and rule.id != checker.rule.id
             and any(
-                {require.text} & _same(right.require.left.text, wrong.require.left.text)
-                or (right.when is not None and wrong.when is None)
-                and _implies(require.text, right.when.text)
-                for require in asked
+                _never(spec, guard, right, wrong)
+                for guard in rule.guards
                 for right, wrong in zip(checker.rule.guards, checker.wrong.guards, strict=False)
             )
         ):
@@ -131,9 +136,61 @@ def broken_besides(spec: Spec, checker: WrongChecker) -> str:
     return ""
 
 
+def _never(spec: Spec, obeyed: Guard, right: Guard, wrong: Guard) -> bool:
+    """Whether no call that obeys a guard is one in which a wrong guard differs from the right."""
+    require = obeyed.require.text
+    if right.when is not None and wrong.when is None:
+        others = _elsewhere(spec, right)
+        known = set(conjuncts(right)) - others
+        return set(conjuncts(obeyed)) <= known and all(
+            _implies(require, part, True) for part in others
+        )
+    if obeyed.when is not None:
+        return False
+    if right.when is not None and _implies(require, right.when.text, False):
+        return True
+    return require in _same(right.require.left.text, wrong.require.left.text)
+
+
+def _elsewhere(spec: Spec, guard: Guard) -> set[str]:
+    """The parts of a guard's condition that may not hold although all that it compares has a
+    value: a letter has one where a tensor is given with a rank that has it, an extent where there
+    are so many.
+    """
+    known = set[str]()
+    slots = {
+        name
+        for parameter in spec.parameters.values()
+        for name in chain.from_iterable(chain.from_iterable(parameter.items.values()))
+    }
+    for name, what in guard.require.refs:
+        ranks = {
+            (parameter.name, rank)
+            for parameter in spec.parameters.values()
+            for rank, letters in parameter.shapes.items()
+            if what == "" and name in letters and name not in slots
+        }
+        if isinstance(what, tuple) and what[0] == "dim":
+            least = what[1] + 1 if what[1] >= 0 else -what[1]
+            ranks = {(name, rank) for rank in range(least, MOST_AXES + 1)}
+        for part in conjuncts(guard):
+            left, admitted = constants(part)
+            end = _end(part)
+            if end is not None:
+                admitted = {n for n in range(MOST_AXES + 1) if end[0] * n >= end[0] * end[1]}
+            of_null = {(f"{tensor}.null", False) for tensor, _ in ranks}
+            of_rank = {(f"{tensor}.rank", rank) for tensor, rank in ranks}
+            held = {(left, value) for value in admitted}
+            if ranks and (of_null <= held or of_rank <= held):
+                known.add(part)
+    return set(conjuncts(guard)) - known
+
+
 def constants(text: str) -> tuple[str, set[object]]:
     """What is compared, and the constants that it may be; none where it is compared otherwise."""
     node = ast.parse(text, mode="eval").body
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return ast.unparse(node.operand), {False}
     if not isinstance(node, ast.Compare):
         return text, {True}
     try:
@@ -149,10 +206,13 @@ def _same(one: str, other: str) -> set[str]:
     return set() if one == other else {f"{one} == {other}", f"{other} == {one}"}
 
 
-def _implies(rule: str, condition: str) -> bool:
-    """Whether a call that obeys a comparison with constants also meets a condition on the same."""
+def _implies(rule: str, condition: str, met: bool) -> bool:
+    """Whether a call that obeys a comparison with constants meets a condition on the same; or,
+    where it is not to be ``met``, never meets it.
+    """
     (left, mine), (other, admitted) = constants(rule), constants(condition)
-    return bool(mine) and left == other and mine <= admitted
+    same = bool(mine) and bool(admitted) and left == other
+    return same and (mine <= admitted if met else not mine & admitted)
 
 
 def _within(inner: str, outer: str) -> bool:

@@ -199,13 +199,13 @@ MUTANTS = (
     Mutant("dilation_ignored", "every dilation is 1", ("dW",), kernel=fixed(1, "d")),
     Mutant(
         "padding_swapped",
-        "the paddings of two axes are exchanged",
+        "the paddings of two axes are exchanged, where each side has its own",
         ("padTop", "padLeft", "kW"),
         kernel=on_names(borders_exchanged),
     ),
     Mutant(
         "pool_padding_swapped",
-        "the paddings of two axes are exchanged",
+        "the paddings of two axes are exchanged, where both sides have the same",
         ("padH", "padW"),
         kernel=exchanged("pad"),
     ),

@@ -49,8 +49,7 @@ def gaps_unwritten(given: Computation) -> Outputs:
         name: None if array is None else np.ones_like(array)
         for name, array in given.tensors.items()
     }
-    undivided = {"divisorOverride": 1} if "divisorOverride" in given.names else {}
-    reached = given.run(ones, undivided)
+    reached = given.run(ones, {"divisorOverride": 1} if "divisorOverride" in given.names else {})
     return {
         name: np.where(reached[name] == 0, unwritten((), array.dtype), array)
         for name, array in given.run().items()

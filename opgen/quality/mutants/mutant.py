@@ -244,5 +244,5 @@ def lists_dtype(spec: Spec, parameters: Iterable[Parameter], fits: Callable[[Dty
     return not numbers.isdisjoint(members)
 
 
-NOTHING = Mutant("nothing", "nothing is wrong: a correct device, which must not be caught")
+NOTHING = Mutant("nothing", "nothing is wrong (a correct device, which must pass)")
 """The control: whatever catches it is wrong itself."""

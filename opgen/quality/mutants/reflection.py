@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, reduce
+from functools import reduce
 
 import numpy as np
 
@@ -21,12 +21,6 @@ def mirrored(padded: int, extent: int, before: int, repeat: int = 0) -> Array:
     return np.clip(place, 0, extent - 1)
 
 
-@lru_cache(maxsize=1024)
-def gathered(padded: int, extent: int, before: int, repeat: int) -> Array:
-    """(padded, extent) zeros and ones: which padded position is a copy of which element."""
-    return np.eye(extent)[mirrored(padded, extent, before, repeat)]
-
-
 def reflected(names: Mapping[str, int]) -> list[str]:
     """The axes that reflection pads, innermost first."""
     return [axis for axis in "WHD" if axis + "out" in names]
@@ -39,8 +33,10 @@ def folded(repeat: int = 0, **taken: str) -> WrongKernel:
         n, result = given.names, given.gradient
         for place, axis in enumerate(reflected(n), 1):
             before = n[taken.get(axis, BORDERS[axis][0])]
-            share = gathered(n[axis + "out"], n[axis], before, repeat)
-            result = np.moveaxis(np.moveaxis(result, -place, -1) @ share, -1, -place)
+            padded = np.moveaxis(result, -place, 0)
+            inner = np.zeros((n[axis], *padded.shape[1:]), padded.dtype)
+            np.add.at(inner, mirrored(n[axis + "out"], n[axis], before, repeat), padded)
+            result = np.moveaxis(inner, 0, -place)
         return dict.fromkeys(given.wanted, result)
 
     return kernel
