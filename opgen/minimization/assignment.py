@@ -15,13 +15,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from opgen.calls import bigint
 from opgen.calls.columns import TensorColumn
 from opgen.calls.factorize import by_key
 from opgen.calls.table import CallTable, from_calls
 from opgen.model import AclScalar, Argument, Call, TensorDesc, row_major
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference, Term
-from opgen.spec.spec import Spec
+from opgen.spec.spec import Parameter, Spec
 from opgen.spec.table_view import TableView
 from opgen.suite.planning.call_builder import AxisColumn, CallBuilder
 from opgen.suite.planning.strides import view_of
@@ -85,8 +86,9 @@ def _complexity(value: Argument) -> int:
 # from a call to an assignment ---------------------------------------------------------------------
 def candidate_of(spec: Spec, call: Call, view: int = 0) -> Candidate:
     """The assignment that a call follows from. Extents that contradict each other are assigned
-    whole; strides that are no named view become ``view`` (a position in
-    :data:`opgen.suite.planning.strides.VIEWS`), so that the candidate may be another call.
+    whole, but for a flat shape, which follows from them; strides that are no named view become
+    ``view`` (a position in :data:`opgen.suite.planning.strides.VIEWS`), so that the candidate may
+    be another call.
     """
     chosen = dict(_attributes(spec, from_calls(spec.api, spec.kinds, [call]), view))
     made = calls_of(spec, [chosen])[0]
@@ -102,7 +104,20 @@ def candidate_of(spec: Spec, call: Call, view: int = 0) -> Candidate:
         fewer = {key: value for key, value in chosen.items() if key != reference}
         if reference in chosen and calls_of(spec, [fewer])[0] == made:
             chosen = fewer
+    for parameter in spec.parameters.values():
+        for flat in flat_shapes(spec, parameter):
+            formula = {**chosen, (parameter.name, "shape"): flat}
+            if (parameter.name, "shape") in chosen and calls_of(spec, [formula])[0] == made:
+                chosen = formula
     return Candidate(spec, made, chosen)
+
+
+def flat_shapes(spec: Spec, parameter: Parameter) -> list[FlatShape]:
+    """A flat shape by the rule that says how many elements a tensor without letters has, if any."""
+    if parameter.shapes:
+        return []
+    guards = spec.equalities.get((parameter.name, "numel"), ())
+    return [FlatShape(guard.require.right[0]) for guard in guards if guard.when is None][:1]
 
 
 def _attributes(spec: Spec, table: CallTable, unnamed: int) -> Iterator[tuple[Reference, Chosen]]:
@@ -182,4 +197,5 @@ def _column(values: list[Chosen]) -> AxisColumn:
         width = max(1, *lengths)
         matrix = np.array([[*v, *[1] * (width - len(v))] for v in values])
         return Value((lengths, matrix.reshape(len(values), width)))
-    return Value(np.array(values))
+    whole = all(type(value) is int for value in values)
+    return Value(bigint.as_column(values) if whole else np.array(values))

@@ -17,8 +17,6 @@ from typing import Unpack
 
 import numpy as np
 
-from opgen.calls.jsonl import NamedCall
-from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.comparison.statuses import BAD, SKIPPED
 from opgen.devices import Backend, Settings
@@ -30,7 +28,6 @@ from opgen.minimization.trials import JudgedTrial, Trials
 from opgen.minimization.value_coverage import ValueCoverage
 from opgen.model import NOT_RUN, Call, FileError
 from opgen.numerics.recipes import DEFAULT
-from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.given_calls import table_suite
@@ -45,10 +42,10 @@ CHOICE = 4
 """Calls that are drawn for each that is run."""
 REDUCED = 1000
 """Calls that are run to reduce one failure, about, at most."""
+MINUTES = 2.0
+"""Minutes to draw for, where neither these nor a number of draws are given."""
 LOOKED_AT = 40
 """Failing calls of a round, the simplest, of which one is reduced."""
-NAMES = 4
-"""Ids that are tried for a reduced call, since its data follow from its id."""
 
 
 @dataclass(frozen=True)
@@ -94,14 +91,13 @@ class _Page:
         self.plan = shipped_plan(spec.api, edition)
         tier = "full" if "full" in self.plan.tiers else next(iter(self.plan.tiers))
         self.random = RandomCalls(spec, self.plan, tier, seed)
-        self.coverage = ValueCoverage(self.random.names, self.random.extents)
+        self.coverage = ValueCoverage(self.random.names, self.random.extents, self.random.sizes)
 
     def draw(self, most: int, invalid: bool) -> DrawnCalls:
         """The calls of a round, which the host survives: those with the most that is new, and as
         many others.
         """
-        aims = self.coverage.aims(CHOICE * most, self.random.random)
-        drawn = self.random.draw(aims, invalid)
+        drawn = self.random.draw(self.coverage.aims(CHOICE * most, self.random.random), invalid)
         drawn = drawn.take(np.flatnonzero(~crashing(drawn.judged)))
         newest = np.argsort(-self.coverage.new(drawn.judged), kind="stable")[: most // 2]
         others = np.setdiff1d(self.random.random.shuffled(len(drawn)), newest, assume_unique=True)
@@ -114,7 +110,7 @@ def explore(
     operators: Sequence[str],
     backend: str | Backend,
     *,
-    minutes: float = np.inf,
+    minutes: float | None = None,
     draws: float = np.inf,
     causes: float = np.inf,
     seed: int = 0,
@@ -124,14 +120,24 @@ def explore(
     progress: Callable[[Explored], None] = lambda explored: None,
     **settings: Unpack[Settings],
 ) -> Explored:
-    """Draw calls of some operators at random, run them and reduce what fails, until so many
-    ``minutes`` are over, so many calls were drawn or so many ``causes`` are known.
+    """Draw calls of some operators at random, run them and reduce what fails, as ``opgen explore``
+    does.
 
-    ``backend`` and ``settings`` are as for :func:`opgen.run`. Of the same ``seed`` and number of
-    ``draws``, and the same answers, everything is the same. ``invalid``: draw calls that break one
-    rule in place of legal ones. ``most`` calls, about, are run to reduce a failure. ``progress`` is
-    called after every round and every cause. FileError where no call can be drawn or none is run.
+    * ``operators``: names of either form, as for :func:`opgen.generate`.
+    * ``backend``, ``settings``: as for :func:`opgen.run`.
+    * ``minutes``, ``draws``, ``causes``: stop after so many minutes, drawn calls or reduced
+      failures, whatever comes first; by default after :data:`MINUTES`, or never by the clock if
+      ``draws`` is given.
+    * ``seed``: with the same number of ``draws`` and the same answers, everything is the same.
+    * ``invalid``: draw calls that break one rule, not legal ones.
+    * ``edition``: the edition of the pages; by default, for each product, its oldest.
+    * ``most``: about how many calls may run to reduce one failure.
+    * ``progress``: called after every round and every cause.
+
+    Raises FileError if no call can be drawn, or if the backend runs none.
     """
+    if minutes is None:
+        minutes = MINUTES if draws == np.inf else np.inf
     if isinstance(backend, str):
         backend = backend_of(backend, **settings)
     end, state = monotonic() + 60 * minutes, Explored()
@@ -172,8 +178,7 @@ class _Search:
         kind = "invalid" if self.invalid else "valid"
         ids = case_ids(drawn.judged, [kind] * len(drawn), [()] * len(drawn), recipes, {})
         rows = {name: row for row, name in enumerate(ids)}  # equal calls have one id
-        every = np.array(list(rows.values()), dtype=np.int64)
-        drawn = drawn.take(every)
+        drawn = drawn.take(np.array(list(rows.values()), dtype=np.int64))
         suite = table_suite(page.plan, drawn.judged, list(rows), drawn.recipes.tolist())
         with self.trials.judged(suite) as judged:
             self.state.verdicts += Counter(v.verdict for v in judged.verdicts.values())
@@ -210,24 +215,8 @@ class _Search:
         self.known.append((minimal, _needed(candidate_of(self._spec(call), call).chosen)))
         new = all(cause.failure.call != call for cause in self.state.causes)
         if new:
-            self.state.causes.append(Cause(self._named(minimal), failure.call))
+            self.state.causes.append(Cause(minimal, failure.call))
         return new
-
-    def _named(self, minimal: Failure) -> Failure:
-        """A minimal failure under the id of its call, with the plainest data that show it under
-        such an id; as it is where none of a few does.
-        """
-        spec, call = self._spec(minimal.call), minimal.call
-        judged = judge(spec, from_calls(spec.api, spec.kinds, [call]))
-        kind = "valid" if judged.valid[0] else "invalid"
-        (name,) = case_ids(judged, [kind], [()], [DEFAULT], {})
-        names = [name, *(f"{name}.{again}" for again in range(1, NAMES))]
-        for recipe in dict.fromkeys([DEFAULT, minimal.recipe]):
-            tried = self.trials.failures([NamedCall(each, call, {}) for each in names], recipe)
-            for failure in tried:
-                if failure.kind == minimal.kind:
-                    return failure
-        return minimal
 
     def _spec(self, call: Call) -> Spec:
         return catalog(self.trials.edition).by_page[call.api, call.product]

@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Unpack
 
+import numpy as np
+
+from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import ResultsFile
 from opgen.calls.ids import select_ids
@@ -22,13 +25,19 @@ from opgen.spec.catalog import edition_of
 
 
 def first_failing(bundle: Bundle, results: str | Path, cases: Sequence[str]) -> str:
-    """The first of some cases that failed, crashed or is missing; FileError where none did."""
+    """The first of some cases that failed, crashed or is missing, with finite data if there is one;
+    FileError where none did.
+    """
     report = diff(bundle, results, cases=cases)
     failed = [verdict.case for verdict in report if verdict.verdict in BAD]
     if not failed:
-        text = f"{', '.join(report.totals)}: only a case that fails can be minimized"
-        raise FileError.of(str(results), ", ".join(cases[:3]), text)
-    return failed[0]
+        told = ", ".join(f"{count} {verdict}" for verdict, count in report.totals.items())
+        raise FileError.of(str(results), "", f"{told}: only a case that fails can be minimized")
+    return next((case for case in failed if _finite(bundle[case])), failed[0])
+
+
+def _finite(case: CaseView) -> bool:
+    return all(np.isfinite(array).all() for array in case.inputs.values())
 
 
 def minimize(
@@ -44,7 +53,8 @@ def minimize(
 ) -> Minimal:
     """Reduce a failing case to the simplest call that still fails, as ``opgen minimize`` does.
 
-    * ``case``: an id, or a pattern, which means the first failing case that matches.
+    * ``case``: an id, or a pattern, which means the first failing case that matches, with
+      finite data if there is one.
     * ``backend``, ``settings``: as for :func:`opgen.run`. The backend runs at most about ``most``
       calls.
     * ``any_backend``: accept results of another backend or device.
@@ -58,8 +68,7 @@ def minimize(
         backend = backend_of(backend, **settings)
     with Bundle(bundle) as file:
         with ResultsFile(results) as answers:
-            device = {"backend": backend.name, "device": backend.device}
-            others = unlike(answers.header, device)
+            others = unlike(answers.header, {"backend": backend.name, "device": backend.device})
         if others and not any_backend:
             text = f"results of {others[0]}, and `backend` is {others[1]}; run the bundle there"
             raise FileError.of(str(results), "", f"{text}, or accept that with `any_backend`")

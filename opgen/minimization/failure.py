@@ -43,12 +43,10 @@ class Failure:
         return self.verdict, self.status, self.run_status
 
     @property
-    def options(self) -> str:
-        """The options with which ``opgen generate --calls`` draws these data; empty where it draws
-        them without any.
-        """
-        recipe = f"--recipe {self.recipe}" if self.recipe != DEFAULT else ""
-        return f"{recipe} --seed {self.seed}".strip() if self.seed else recipe
+    def options(self) -> list[str]:
+        """The options with which ``opgen generate --calls`` draws these data."""
+        recipe = ["--recipe", self.recipe] if self.recipe != DEFAULT else []
+        return [*recipe, "--seed", str(self.seed)] if self.seed else recipe
 
     @property
     def elements(self) -> int:

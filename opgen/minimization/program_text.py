@@ -69,8 +69,7 @@ def in_list(failure: Failure, name: str) -> list[str | None]:
     """The tensors of a list by their words, None for a null pointer."""
     number, args = failure.call.args[name], failure.call.args
     assert isinstance(number, int)
-    inside = members(args, name)[:number]
-    return [None if args[each] is None else word(each) for each in inside]
+    return [None if args[each] is None else word(each) for each in members(args, name)[:number]]
 
 
 def kinds(failure: Failure) -> dict[str, str]:

@@ -152,12 +152,11 @@ def compare(name, dtype, golden, bound, *view, bfloat16=False):
 
 def program(failure: Failure) -> str:
     """The whole script."""
-    types = ", ".join(KINDS[kind].ctype for kind in prototype(kinds(failure)).values())
     head = _HEAD.format(
         summary=docstring(failure),
         api=failure.call.api,
         guard=failure.guard,
-        types=types,
+        types=", ".join(KINDS[kind].ctype for kind in prototype(kinds(failure)).values()),
         no_answer=NO_ANSWER,
     )
     return head + "\n".join(_body(failure, tensors(failure))) + "\n"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from opgen.numerics.recipes import DEFAULT
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
+from opgen.suite.naming import case_ids
 from opgen.suite.planning.strides import VIEWS
 
 AT_ONCE = (6, 12, 24, 48)
@@ -37,6 +39,8 @@ PLAIN = ("one_hot", "ones", "integers", "grid")
 """Recipes to end with, the simplest data first."""
 DRAWS = 4
 """Draws of each of these recipes that are tried: a fault may need luck."""
+NAMES = 4
+"""Ids that are tried for a minimal call, since its data follow from its id."""
 MOST_RUN = 3000
 """Calls that are run at most, where nobody says how many."""
 
@@ -91,7 +95,25 @@ def reduced(
     reduction = _Reduction(trials, spec, rules, failure, ran + most)
     for simpler_one in reduction.steps():
         progress(simpler_one)
-    return Minimal(reduction.best, elements_of(call), trials.ran - ran)
+    return Minimal(_named(trials, spec, reduction.best), elements_of(call), trials.ran - ran)
+
+
+def _named(trials: Trials, spec: Spec, minimal: Failure) -> Failure:
+    """A minimal failure under the id of its call, or one like it, with data that show it under such
+    an id; as it is where none of a few does.
+    """
+    judged = judge(spec, from_calls(spec.api, spec.kinds, [minimal.call]))
+    kind = "valid" if judged.valid[0] else "invalid"
+    (name,) = case_ids(judged, [kind], [()], [minimal.recipe], {})
+    if minimal.own:
+        return replace(minimal, id=name)
+    names = [name, *(f"{name}.{again}" for again in range(1, NAMES))]
+    for recipe in dict.fromkeys([minimal.recipe, DEFAULT]):
+        tried = trials.failures([NamedCall(each, minimal.call, {}) for each in names], recipe)
+        for failure in tried:
+            if failure.kind == minimal.kind:
+                return failure
+    return minimal
 
 
 @dataclass
@@ -108,12 +130,13 @@ class _Reduction:
     def steps(self) -> Iterator[Failure]:
         """Each simpler failure; ``best`` is the last, with simpler data where those fail too."""
         self._draw()
-        candidate = self._start()
-        self.seen |= {repr(self.best.call), repr(candidate.call)}
-        while self.trials.ran < self.most and (step := self._step(candidate)):
-            candidate, self.best = step
-            yield self.best
-        self._simplify_data()
+        candidate, simpler_data = self._start(), True
+        while simpler_data:
+            self.seen = {repr(self.best.call), repr(candidate.call)}
+            while self.trials.ran < self.most and (step := self._step(candidate)):
+                candidate, self.best = step
+                yield self.best
+            simpler_data = self._simplify_data()
 
     def _draw(self) -> None:
         """Give up the data of the case for those of its recipe, unless the fault needs them."""
@@ -121,14 +144,16 @@ class _Reduction:
         if own and not self._fails_with(self.best.recipe, [self.best.id]):
             self.trials.data = own
 
-    def _simplify_data(self) -> None:
-        """Keep the call and take the simplest recipe with which it fails."""
+    def _simplify_data(self) -> bool:
+        """Keep the call and take the simplest recipe with which it fails, if one is simpler than
+        its own.
+        """
         self.trials.data = {}
-        for recipe in PLAIN if self.best.storage else ():
-            if recipe == self.best.recipe and not self.best.own:
-                return
-            if self._fails_with(recipe, [f"{self.best.id}-{recipe}-{i}" for i in range(DRAWS)]):
-                return
+        simpler_ones = takewhile(lambda recipe: self.best.own or recipe != self.best.recipe, PLAIN)
+        return any(
+            self._fails_with(recipe, [f"{self.best.id}-{recipe}-{i}" for i in range(DRAWS)])
+            for recipe in (simpler_ones if self.best.storage else ())
+        )
 
     def _fails_with(self, recipe: str, ids: Sequence[str]) -> bool:
         """Whether the best call fails alike with data of a recipe, which then are the best."""

@@ -5,14 +5,14 @@ Nothing here says whether a simpler call is legal, or whether it fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations, islice
 from typing import Any
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.minimization.assignment import Assignment, Candidate, Chosen, FlatShape
+from opgen.minimization.assignment import Assignment, Candidate, Chosen, flat_shapes
 from opgen.spec.language.term import Reference
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.spec import Spec
 
 MOST_PAIRS = 3200
 """Pairs of choices that are made smaller at once, at most: there is one for every two choices."""
@@ -30,16 +30,16 @@ SHRINKS = (
 def simpler(candidate: Candidate) -> Iterator[Assignment]:
     """Assignments with one choice made smaller, or all choices of a kind. Not all are legal."""
     chosen = candidate.chosen
-    for change in [*_of_a_kind(candidate), *_single(candidate)]:
-        merged = {**chosen, **change}
-        yield {ref: value for ref, value in merged.items() if value is not None}
+    for change in [*_of_a_kind(candidate), *_axes(chosen, _smaller), *_single(candidate)]:
+        yield {ref: value for ref, value in {**chosen, **change}.items() if value is not None}
 
 
 def simpler_in_pairs(candidate: Candidate) -> Iterator[Assignment]:
     """Assignments with two choices made smaller at once: for where one alone leaves a call illegal,
     or lets it pass.
     """
-    for first, second in islice(combinations(_single(candidate), 2), MOST_PAIRS):
+    changes = [*_single(candidate), *_axes(candidate.chosen, lambda extent: _smaller(extent)[1:3])]
+    for first, second in islice(combinations(changes, 2), MOST_PAIRS):
         if first.keys() != second.keys():
             yield {**candidate.chosen, **first, **second}
 
@@ -79,8 +79,36 @@ def _smaller_choices(spec: Spec, ref: Reference, value: Chosen) -> Iterable[Chos
     if what == "dtype":
         return [_float()] if value != _float() else []
     if what == "shape" and isinstance(value, tuple) and len(value) > 1 and parameter is not None:
-        return _flat(spec, parameter)
+        return flat_shapes(spec, parameter)
     return []
+
+
+def _axes(chosen: Assignment, smaller: Callable[[int], list[int]]) -> Iterator[Assignment]:
+    """Changes of one axis of whole shapes: left out, or made smaller. The axis is one tensor's, or
+    that of all, counted from the front or from the end. Extents of 1 stay, multiples of the
+    smallest one stay so, and so do letters that equal it.
+    """
+    tuples = {ref: value for ref, value in chosen.items() if isinstance(value, tuple)}
+    shapes = {ref: value for ref, value in tuples.items() if ref[1] == "shape"}
+    most = max(map(len, shapes.values()), default=0)
+    axes = [
+        {ref: axis for ref, shape in shapes.items() if -len(shape) <= axis < len(shape)}
+        for axis in range(-most, most)
+    ]
+    alone = [{ref: axis} for ref, shape in shapes.items() for axis in range(len(shape))]
+    for places in {repr(places): places for places in [*axes, *alone]}.values():
+        parts = {ref: (shapes[ref], axis % len(shapes[ref])) for ref, axis in places.items()}
+        yield {ref: shape[:axis] + shape[axis + 1 :] for ref, (shape, axis) in parts.items()}
+        base = min((shape[axis] for shape, axis in parts.values() if shape[axis] > 1), default=1)
+        letters = [ref for ref in chosen.keys() - {("product", "")} if chosen[ref] == base > 1]
+        for less in smaller(base):
+            change: Assignment = {
+                ref: (*shape[:axis], shape[axis] // base * less, *shape[axis + 1 :])
+                for ref, (shape, axis) in parts.items()
+                if shape[axis] >= base and shape[axis] % base == 0
+            }
+            yield change
+            yield change | {ref: less for ref in letters if ref[1] == ""}
 
 
 def _smaller(value: Any) -> list[Any]:
@@ -94,8 +122,7 @@ def _smaller(value: Any) -> list[Any]:
         return simple[: simple.index(value)] if value in simple else simple
     if value < 0:
         return [0, 1, value // 2 + 1]
-    blocks = [value - block for block in BLOCKS if block < value]
-    near = (0, 1, 2, value // 2, value - 1, *blocks)
+    near = (0, 1, 2, value // 2, value - 1, *[value - block for block in BLOCKS if block < value])
     return [less for less in dict.fromkeys(near) if less < value]
 
 
@@ -107,7 +134,7 @@ def _of_a_kind(candidate: Candidate) -> Iterator[Assignment]:
         (p.name, "shape"): flat
         for p in spec.parameters.values()
         if (p.name, "shape") in chosen
-        for flat in _flat(spec, p)
+        for flat in flat_shapes(spec, p)
     }
     yield flats
     yield flats | {ref: 0 for ref in chosen if ref[1] == "view"}
@@ -152,14 +179,6 @@ def _families(spec: Spec, letters: Iterable[Reference]) -> Iterator[list[Referen
         for group in groups
     )
     yield from (list(family) for family in families if len(family) > 1)
-
-
-def _flat(spec: Spec, parameter: Parameter) -> list[FlatShape]:
-    """A flat shape by the rule that says how many elements a tensor without letters has, if any."""
-    if parameter.shapes:
-        return []
-    guards = spec.equalities.get((parameter.name, "numel"), ())
-    return [FlatShape(guard.require.right[0]) for guard in guards if guard.when is None][:1]
 
 
 def _float() -> int:

@@ -120,6 +120,13 @@ def _convolution(args: Arguments) -> str:
     )
 
 
+def _convolution_over_time(args: Arguments) -> str:
+    return (
+        "gradInput, gradWeight, gradBias = torch.ops.aten.conv_tbc_backward(\n"
+        f"    self, input, weight, bias, {args['pad']}\n)"
+    )
+
+
 def _pad(args: Arguments, kind: str) -> str:
     return (
         f"gradInput = torch.ops.aten.{kind}_backward(gradOutput, self, {listed(args['padding'])})"
@@ -200,6 +207,7 @@ def _grouped_bias(args: Arguments) -> str:
 
 CALLS: Mapping[str, Callable[[Arguments], str]] = {
     **FUNCTIONS,
+    "aclnnConvTbcBackward": _convolution_over_time,
     "aclnnConvolutionBackward": _convolution,
     **torch_losses.CALLS,
     **torch_normalizations.CALLS,

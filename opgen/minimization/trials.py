@@ -82,10 +82,9 @@ class Trials:
     def _may_hold_data(self, call: Call) -> bool:
         """Whether the inputs of a call have the shapes of ``data``, and are complex where it is."""
         inputs = catalog().by_page[call.api, call.product].inputs
-        tensors = {p.name: call.args[p.name] for p in inputs}
         return bool(self.data) and {
             name: (desc.shape, DTYPES[desc.dtype].complex)
-            for name, desc in tensors.items()
+            for name, desc in {p.name: call.args[p.name] for p in inputs}.items()
             if isinstance(desc, TensorDesc)
         } == {name: (array.shape, np.iscomplexobj(array)) for name, array in self.data.items()}
 

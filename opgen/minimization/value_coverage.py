@@ -10,20 +10,22 @@ import numpy as np
 from opgen.numerics.splitmix import SplitMix
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language.term import Reference
-from opgen.suite.random_calls import LARGEST, SIZES
+from opgen.suite.random_calls import LARGEST
 
 
 class ValueCoverage:
-    """Values of some names and pairs of :data:`SIZES` of each two of some extents, seen until
-    now.
+    """Values of some names, and pairs of ``sizes``, which ascend, of each two of some extents, seen
+    until now.
     """
 
-    def __init__(self, names: Sequence[Reference], extents: Sequence[Reference]) -> None:
-        self.names, self.extents = names, extents
+    def __init__(
+        self, names: Sequence[Reference], extents: Sequence[Reference], sizes: np.ndarray
+    ) -> None:
+        self.names, self.extents, self.sizes = names, extents, sizes
         self.values: set[tuple[int, int]] = set()
         pairs = np.array([*combinations(range(len(extents)), 2)], dtype=np.int64).reshape(-1, 2)
         self.first, self.second = pairs.T
-        self.product = np.multiply.outer(SIZES, SIZES)
+        self.product = np.multiply.outer(sizes, sizes)
         self.seen = np.zeros((len(pairs), *self.product.shape), dtype=bool)
 
     @property
@@ -40,8 +42,8 @@ class ValueCoverage:
         weight = self.product[open_[:, 1], open_[:, 2]] ** 0.5
         order = np.argsort((random.small(len(open_)) + 1) * weight, kind="stable")[: rows // 2]
         pair, one, other = open_[order].T
-        aims[2 * np.arange(len(order)), self.first[pair]] = SIZES[one]
-        aims[2 * np.arange(len(order)), self.second[pair]] = SIZES[other]
+        aims[2 * np.arange(len(order)), self.first[pair]] = self.sizes[one]
+        aims[2 * np.arange(len(order)), self.second[pair]] = self.sizes[other]
         return aims
 
     def new(self, judged: Judgement) -> np.ndarray:
@@ -57,20 +59,22 @@ class ValueCoverage:
             self.values |= {(place, value) for value in np.unique(_column(judged, name)).tolist()}
 
     def _pairs(self, judged: Judgement) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(1, pairs) the number of each pair, (rows, pairs) the places of its sizes in
-        :data:`SIZES`, and whether they have any.
+        """(1, pairs) the number of each pair, (rows, pairs) the places of its sizes, and
+        whether they have any.
         """
         none = np.zeros((len(judged.table), 0), dtype=np.int64)
         table = np.column_stack([none, *(_column(judged, name) for name in self.extents)])
-        place = np.minimum(np.searchsorted(SIZES, table), len(SIZES) - 1)
-        size = SIZES[place] == table
+        place = np.minimum(np.searchsorted(self.sizes, table), len(self.sizes) - 1)
+        size = self.sizes[place] == table
         one, other = place[:, self.first], place[:, self.second]
         both = size[:, self.first] & size[:, self.second]
         return np.arange(len(self.first))[None], one, other, both
 
 
 def _column(judged: Judgement, name: Reference) -> np.ndarray:
-    """(rows,) int64: what calls have under a name, -1 where it has no value."""
+    """(rows,) int64: what calls have under a name, -1 where it has no value; unsigned numbers that
+    are larger stand for the largest.
+    """
     value, rows = judged.view.get(name), len(judged.table)
-    there = np.broadcast_to(np.asarray(value.bound, dtype=bool), rows)
-    return np.where(there, np.broadcast_to(value.data, rows), -1).astype(np.int64)
+    data = np.where(np.asarray(value.bound, dtype=bool), value.data, np.int64(-1))
+    return np.broadcast_to(np.minimum(data, np.iinfo(np.int64).max).astype(np.int64), rows)

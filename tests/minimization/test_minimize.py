@@ -5,6 +5,7 @@ loopback.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from opgen.cli.minimize import command
 from opgen.devices import Backend
 from opgen.generation.engine import write
 from opgen.minimization.assignment import calls_of, candidate_of, complexity
+from opgen.minimization.failing_case import first_failing
 from opgen.minimization.failure import Failure, elements_of
 from opgen.minimization.program_text import summary
 from opgen.minimization.reduction import MOST_RUN, minimize
@@ -95,7 +97,7 @@ def backend(fault: Fault) -> Backend:
 
     def answer(case: CaseView) -> Result:
         outputs = {
-            out: stored(golden.astype(np.float64), case.call["args"][out]["dtype"]).copy()
+            out: stored(np.asarray(golden), case.call["args"][out]["dtype"]).copy()
             for out, golden in case.golden.items()
         }
         code = next((code for code in case.expect.codes if isinstance(code, int)), 161002)
@@ -132,6 +134,15 @@ def case(tmp_path: Path) -> Iterator[Callable[..., CaseView]]:
     yield make
     for bundle in opened:
         bundle.close()
+
+
+@contextmanager
+def largest(operator: str, folder: Path) -> Iterator[CaseView]:
+    """The valid smoke case of an operator with the most elements."""
+    opgen.generate([operator], products=["ascend910b"], output=folder / "smoke.h5", workers=1)
+    with opgen.open(folder / "smoke.h5") as bundle:
+        valid = [case for case in bundle if case.golden and case.expect.bucket == "valid"]
+        yield max(valid, key=lambda case: elements_of(case.asked))
 
 
 def legal(failure: Failure) -> bool:
@@ -191,6 +202,52 @@ def test_shapes_without_letters_follow_from_their_number_of_elements(case: Any) 
         (False, True, False),
     )
     assert minimal.failure.elements < 20 and legal(minimal.failure)
+
+
+@pytest.mark.parametrize(
+    ("operator", "most"),
+    [
+        ("softmax_backward", 6),
+        ("layer_norm_backward", 16),
+        ("rms_norm_grad", 4),
+        ("gelu_backward", 6),
+        ("prelu_backward", 7),
+        ("sigmoid_backward", 6),
+        ("ge_glu_backward", 6),
+        ("kl_div_backward", 8),
+        ("nll_loss_backward", 9),
+        ("embedding_dense_backward", 4),
+        ("grid_sampler2d_backward", 14),
+        ("reflection_pad2d_backward", 6),
+    ],
+)
+def test_calls_of_every_family_become_small(operator: str, most: int, tmp_path: Path) -> None:
+    """Of outputs of more than one element, all elements are wrong."""
+
+    def fault(case: CaseView, outputs: dict[str, np.ndarray]) -> None:
+        for array in outputs.values():
+            array[...] += array.size > 1
+
+    with largest(operator, tmp_path) as case:
+        minimal = minimize(case, backend(fault))
+    assert minimal.before > 200 and minimal.failure.elements <= most and legal(minimal.failure)
+    assert minimal.failure.id.startswith(f"{operator}.910b."), "the id says what the call is"
+
+
+def test_an_axis_that_is_counted_from_the_wrong_end(tmp_path: Path) -> None:
+    """Of a softmax over another axis than dim only two axes are left, one of them of one
+    element.
+    """
+
+    def swapped(case: CaseView, outputs: dict[str, np.ndarray]) -> None:
+        given, out = (case.inputs[name].astype(np.float64) for name in ("gradOutput", "output"))
+        axis = -case.args["dim"] - 1 if given.ndim else 0
+        if given.ndim:
+            outputs["out"][...] = out * (given - (out * given).sum(axis, keepdims=True))
+
+    with largest("softmax_backward", tmp_path) as case:
+        minimal = minimize(case, backend(swapped)).failure
+    assert minimal.elements <= 12 and len(minimal.call.args["out"].shape) == 2  # type: ignore[union-attr]
 
 
 def test_a_status_keeps_its_rule(case: Any) -> None:
@@ -266,6 +323,17 @@ def test_a_call_taken_apart_is_the_same_call(call: Mapping[str, Any]) -> None:
     assert len(calls) > 20 and sum(complexity(other) < candidate.cost for other in calls) > 10
 
 
+def test_a_case_with_finite_data_comes_first(tmp_path: Path) -> None:
+    bundle, results, device = tmp_path / "b.h5", tmp_path / "r.h5", "mutant:corners_missing"
+    data = {"gradOutput": [np.inf] + [1.0] * (2 * 3 * 7 * 8 - 1)}
+    device_sample.write(bundle, dict.fromkeys("abc", device_sample.pad()), given={"a": data})
+    with opgen.open(bundle) as opened:
+        opgen.run(opened, device, results)
+        assert len(opgen.diff(opened, results).bad()) == 3
+        assert first_failing(opened, results, ["a", "b", "c"]) == "b"
+        assert first_failing(opened, results, ["a"]) == "a"
+
+
 def test_progress_names_the_case_and_what_each_step_makes_simpler(tmp_path: Path) -> None:
     """Of a pattern, the case that fails; of a step, no argument that stays as it was."""
     bundle, results, device = tmp_path / "b.h5", tmp_path / "r.h5", "mutant:corners_missing"
@@ -287,4 +355,7 @@ def test_progress_names_the_case_and_what_each_step_makes_simpler(tmp_path: Path
         assert all(before.args[name] != value for name, value in fixed.items())
         assert size == f"{step.elements} elements"
     assert sum(line.startswith("simpler ") for line in lines) == len(steps)
+    minimal = opgen.minimize(bundle, results, "p*", device).failure
+    assert minimal.recipe != steps[-1].recipe, "simpler data are no step"
+    assert f"simplest: {minimal.elements} elements: {minimal.detail}" in lines
     assert not CliRunner().invoke(command, [*words, "--force", "--quiet"]).stderr

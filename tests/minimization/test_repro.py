@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -408,10 +409,11 @@ def test_the_command_says_how_the_data_are_drawn_again(tmp_path: Path) -> None:
         "minimize", "{}/s.h5", "{}/r.h5", "one", "--backend", "mutant:nan_lost", "-o", "{}/fault"
     )
     assert done.exit_code == 0, done.output
-    assert "draws the data that show the fault with --recipe nonfinite --seed 3\n" in done.stderr
-    assert fails("{}/fault/call.json", "--recipe", "nonfinite", "--seed", "3") and not fails(
-        "{}/fault/call.json"
-    )
+    again = [shlex.split(line) for line in done.stderr.splitlines() if line.startswith("  opgen ")]
+    assert [opgen_(*words).exit_code for _, *words in again] == [0, 0, 1]
+    assert [words[1] for words in again] == ["generate", "run", "diff"]
+    assert again[0][4:8] == ["--recipe", "nonfinite", "--seed", "3"]
+    assert not fails("{}/fault/call.json")
 
 
 def test_a_crash_is_minimized_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
