@@ -6,9 +6,10 @@
 
 ``opgen.generate`` writes a bundle, ``opgen.open`` reads one. ``opgen.run`` runs it on a device, or
 ``opgen.Results`` writes what a device of your own answered; ``opgen.diff`` compares the two, and
-``opgen.minimize`` reduces a failure. A subclass of ``opgen.Backend``, which answers with
-``opgen.Result``, makes your device one that ``opgen.run`` knows. ``opgen.judge`` says whether calls
-are legal. Each is imported when it is first used, so that ``import opgen`` costs nothing.
+``opgen.minimize`` reduces a failure. ``opgen.explore`` looks for failures that no plan has tried.
+A subclass of ``opgen.Backend``, which answers with ``opgen.Result``, makes your device one that
+``opgen.run`` knows. ``opgen.judge`` says whether calls are legal. Each is imported when it is first
+used, so that ``import opgen`` costs nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
-
 _LAZY = {
+    "__version__": ("opgen.model.version", "VERSION"),
     "Backend": ("opgen.devices", "Backend"),
     "Result": ("opgen.bundle.results.reader", "Result"),
     "open": ("opgen.bundle.read.reader", "Bundle"),
@@ -27,6 +27,7 @@ _LAZY = {
     "FileError": ("opgen.model", "FileError"),
     "capture": ("opgen.devices.recording", "capture"),
     "diff": ("opgen.comparison.verdicts", "diff"),
+    "explore": ("opgen.minimization.exploring", "explore"),
     "generate": ("opgen.generation.bundle_file", "generate"),
     "judge": ("opgen.oracle.callfiles", "judge_given"),
     "minimize": ("opgen.minimization.failing_case", "minimize"),
@@ -42,6 +43,7 @@ __all__ = [
     "__version__",
     "capture",
     "diff",
+    "explore",
     "generate",
     "judge",
     "minimize",

@@ -55,7 +55,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what the device answered, once for each bundle",
     )
     group.addoption(
-        "--opgen-backend", metavar="NAME", help="run the cases instead: torch, aclnn or mutant:NAME"
+        "--opgen-backend", metavar="NAME", help="run the cases instead, as opgen run --backend does"
     )
     group.addoption(
         "--opgen-device",
@@ -147,7 +147,6 @@ class Cases:
 
     def _report(self, path: Path, chosen: Sequence[str]) -> DiffReport:
         import opgen
-        from opgen.devices.running import run
 
         cases = [] if len(chosen) == len(self.ids[path]) else chosen
         truth, answered = map(self.config.getoption, ("--opgen-truth", "--opgen-results"))
@@ -156,7 +155,7 @@ class Cases:
             if results is None:
                 results = f"{folder}/results.h5"
                 name, device = map(self.config.getoption, ("--opgen-backend", "--opgen-device"))
-                run(bundle, name, results, device=device, cases=cases)
+                opgen.run(bundle, name, results, device=device, cases=cases)
             report: DiffReport = opgen.diff(bundle, results, truth=truth, cases=cases)
         return report
 

@@ -32,16 +32,17 @@ the output any more. The last two are those of a shell for SIGINT and SIGPIPE. 0
 LEAST_MEMORY = 256 << 20
 """Bytes of address space without which libraries cannot be loaded; OpenBLAS then exits with 1."""
 
-_HELP = """Test vectors for NPU operators, from a vendor's page to a judged device.
+_HELP = """Test suites for the backward operators of Huawei's Ascend NPUs, and verdicts on devices.
 
-Exit codes: 0 all well, 1 a difference was found, 2 bad usage, file or environment, 130 interrupted,
-141 nobody reads the output any more.
+Exit codes: 0 nothing is wrong; 1 something was found wrong; 2 bad usage, file or environment; 130
+interrupted; 141 the program that was reading the output ended.
 """
 _EPILOG = """\b
 Examples:
-  $ opgen generate
   $ opgen ops
-  $ opgen inspect --help
+  $ opgen generate avg_pool2d_backward -o pool.h5
+  $ opgen inspect pool.h5
+  $ opgen run --help
 
 Tab completion: eval "$(_OPGEN_COMPLETE=bash_source opgen)" (or zsh_source, fish_source)."""
 
@@ -250,9 +251,9 @@ def _lines(error: BaseException) -> list[str] | None:
 
 def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from opgen import __version__
+        from opgen.model.version import VERSION
 
-        click.echo(f"opgen {__version__}")
+        click.echo(f"opgen {VERSION}")
         ctx.exit()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opgen.cli import DIFFERENCE, options
-from opgen.model import USUAL
+from opgen.model import CALL_PLANS, USUAL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
 @click.option(
     "--digests",
     is_flag=True,
-    help="Print the block 'lines' of a spec for the page as it is now.",
+    help="Print, for the spec, the digests of the page as it is now and of its cited lines.",
 )
 @click.option(
     "--facts",
@@ -48,12 +48,12 @@ FOLDER = click.Path(exists=True, file_okay=False)
 @click.option(
     "--write",
     is_flag=True,
-    help="With --digests and OP: write this block into the spec instead.",
+    help="With --digests and OP: write them into the spec instead.",
 )
 @click.option(
     "--plan",
     default="",
-    metavar="|".join((*USUAL, "models", "FILE")),
+    metavar="|".join((*USUAL, *CALL_PLANS, "FILE")),
     help="Name the cases of this plan that break a changed fact or stand at its limit.",
 )
 @click.option(
@@ -77,9 +77,9 @@ def command(
 
     opgen names the facts whose lines changed, moved or vanished. With --plan or --lock, it also
     names the cases that test them. A page can also say something new on lines that no fact cites.
-    So read a changed page again;
-    "opgen page OP --pages DIR" prints it beside its spec. opgen also names specs that have no page.
-    Exit 1 if a page changed, or if you named an operator without a page.
+    So read a changed page again; "opgen page OP --pages DIR" prints it beside its spec. opgen also
+    names specs that have no page. Exit 1 if a page changed, or if you named an operator without a
+    page.
 
     With --facts, the page may be of another edition. opgen reads its facts, and compares them with
     those of the spec, on whatever lines they stand.
@@ -150,7 +150,10 @@ def command(
     if drifted and lock:
         findings = with_cases(
             findings,
-            {page: facts_of_lock(entries.values()) for page, entries in held.entries.items()},
+            {
+                page: facts_of_lock({case: entry.rules for case, entry in entries.items()})
+                for page, entries in held.entries.items()
+            },
         )
     elif drifted and plan:
         suite = Request(tuple(dict.fromkeys(spec.api for spec in drifted)), plan=plan).suite(

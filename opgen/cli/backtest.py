@@ -1,4 +1,4 @@
-"""``opgen backtest FILE``: compare the page and the library with real statuses."""
+"""``opgen backtest FILE``: compare what opgen expects with statuses that a library returned."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from opgen.cli.options import (
     "--fail-under",
     type=Number(0, 100),
     metavar="PERCENT",
-    help="Exit 1 if the errata agree with fewer of the firm statuses of an operator.",
+    help="Exit 1 if, for any operator, the errata agree with less than this share of its firm"
+    " statuses.",
 )
 @edition_option()
 def command(
@@ -49,19 +50,19 @@ def command(
 ) -> None:
     """Compare page and library with statuses that a library returned.
 
-    FILE has one call per line, in JSON, with the keys status and firm. The status is null if the
-    host died. With -, calls come from standard input.
+    FILE has one call per line, in JSON, with the key status, null if the host died. Add "firm":
+    false if a device may return another status. With -, calls come from standard input.
     """
     from opgen.calls.call_json import ForeignCall
     from opgen.cli import console
     from opgen.model import Problem
-    from opgen.oracle import backtest, erratafile
+    from opgen.oracle import backtest, errata_folder
     from opgen.report.backtest import as_data, render
     from opgen.report.terminal import counted
     from opgen.spec.catalog import catalog
 
     pages = catalog(edition)
-    errata = erratafile.errata_of(library)
+    errata = errata_folder.errata_of(library)
     foreign: list[ForeignCall] = []
     skipped: list[Problem] | None = [] if skip else None
     named = backtest.load(file, pages, foreign, skipped)

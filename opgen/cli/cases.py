@@ -24,10 +24,15 @@ from opgen.cli import options
 def command(ids: bool, as_json: bool, **asked: Any) -> None:
     """List what would be generated: counts, the size of the bundle, and the rules that are broken.
 
-    --json adds the cases that break each rule, or the reason why none can.
+    The second table counts the rules that a call can break (rules to break), and those that the
+    suite breaks (broken). A broken rule is isolated if some call breaks it alone, and counts under
+    "with others" if every call that breaks it breaks another rule too. A rule is unreachable if no
+    call of the suite breaks it. --json adds the cases that break each rule, or the reason why none
+    does.
     """
     from opgen.cli import console
     from opgen.cli.generate import summary_table
+    from opgen.generation.needs import needs
     from opgen.model import size
     from opgen.quality.suite_summary import summarize
     from opgen.report import terminal
@@ -35,12 +40,14 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
     from opgen.suite.selection import Request
 
     options.only_one(ids=ids, json=as_json)
-    suite = console.enumerated(Request(**asked), announce=False, left_out=not ids)
+    suite = console.enumerated(
+        Request(**asked), announce=not (ids or as_json or asked["calls"]), left_out=not ids
+    )
     if ids:
         for name, intent in zip(suite.cases.id, suite.cases.intent, strict=True):
             click.echo(f"{terminal.visible(name)}\t{terminal.visible(intent)}")
         return
-    counted = summarize(suite)
+    counted = summarize(suite) | needs(suite)._asdict()
     if as_json:
         console.json_text(counted)
         return

@@ -62,8 +62,8 @@ def command(
     OP is an operator. opgen runs the probes of its kernel (small example calls), and says which
     requirement the kernel violates. It must return the same bits in every batch and for every
     choice of outputs, be linear in the incoming gradient, and be the derivative of its forward. No
-    golden may exceed its magnitude. If torch has the operator, opgen also compares the goldens of
-    the smoke suite with torch.
+    golden may exceed its magnitude, the sum of the absolute values of its terms. If torch has the
+    operator, opgen also compares the goldens of the smoke suite with torch.
     """
     from pathlib import Path
 
@@ -136,10 +136,14 @@ def _show(checked: Checked, everything: bool) -> None:
         show(out, *_compared(checked), *_counted(checked))
     for api, (specs, differences) in checked.differences.items():
         pages = counted(len(specs), "page")
-        said = f"{api}: {pages}, which differ in {counted(len(differences), 'fact')}"
-        show(out, Paragraph(said))
+        show(out, Paragraph(f"{api}: {pages}, which differ in {counted(len(differences), 'fact')}"))
     if not checked.problems:
-        files = ((checked.specs, "spec"), (checked.plans, "plan"), (checked.errata, "errata file"))
+        files = (
+            (checked.specs, "spec"),
+            (checked.plans, "plan"),
+            (checked.errata, "errata file"),
+            (checked.sizes, "sizes file"),
+        )
         some = ", ".join(counted(len(read), what) for read, what in files if read)
         show(out, Paragraph(f"no problem in {some}"))
 

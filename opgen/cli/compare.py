@@ -53,10 +53,12 @@ def command(
         return
     from opgen.cli.console import json_text, note, output
     from opgen.comparison.changes import compare_reports
-    from opgen.report import data
+    from opgen.files.textfile import read_text
+    from opgen.report.data import parse
     from opgen.report.terminal import visible
 
-    compared = compare_reports(data.read(before), data.read(after), strict)
+    earlier, later = (parse(read_text(path), path) for path in (before, after))
+    compared = compare_reports(earlier, later, strict)
     if as_json:
         plain = {
             kind: [
@@ -88,7 +90,7 @@ def command(
 def _compare_releases(before: str, after: str, everything: bool, as_json: bool) -> None:
     """Say which entries of two folders of errata differ; exit 1 where any does."""
     from opgen.cli.console import json_text, output
-    from opgen.oracle.erratafile import errata_of
+    from opgen.oracle.errata_folder import errata_of
     from opgen.oracle.release_changes import changes
 
     found = list(changes(errata_of(before), errata_of(after)))

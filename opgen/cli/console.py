@@ -64,8 +64,8 @@ def as_options(text: str, parameters: Iterable[click.Parameter]) -> str:
     them.
 
     >>> calls = click.Option(["--seed-calls"]), click.Argument(["calls"], metavar="[CALLS]...")
-    >>> as_options("`seed_calls`: a.jsonl: seeds a plan, and `calls` take none", calls)
-    '--seed-calls: a.jsonl: seeds a plan, and CALLS take none'
+    >>> as_options("`seed_calls`: a.jsonl: is for a plan, not for `calls`", calls)
+    '--seed-calls: a.jsonl: is for a plan, not for CALLS'
     """
     words = {
         f"`{parameter.name}`": parameter.opts[0]
@@ -101,7 +101,7 @@ def enumerated(
     What is wrong with the request is said before the work is announced.
     """
     from opgen.generation.processes import mapped
-    from opgen.suite.selection import remarks
+    from opgen.suite.remarks import remarks
 
     request.check()
     note("enumerating calls ...", quiet or not announce)

@@ -41,7 +41,22 @@ if TYPE_CHECKING:
 @click.option(
     "--html", "page", metavar="FILE", type=OutputPath(), help="Write a report in HTML as well."
 )
-@click.option("--untested", is_flag=True, help="List every boundary and size without a call.")
+@click.option(
+    "--routes",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Count the routes of the calls in this file; the key 'kernels' of a call holds its route.",
+)
+@click.option(
+    "--witnesses",
+    metavar="FILE",
+    type=OutputPath(),
+    help="With --routes: write the smallest legal call of each route to FILE, which opgen generate"
+    " --calls reads.",
+)
+@click.option(
+    "--untested", is_flag=True, help="List every boundary, size and route without a call."
+)
 @click.option(
     "--fail-under",
     metavar="PERCENT",
@@ -54,6 +69,8 @@ def command(
     operators: tuple[str, ...],
     plan: str,
     page: str | None,
+    routes: str | None,
+    witnesses: str | None,
     untested: bool,
     fail_under: float | None,
     force: bool,
@@ -61,22 +78,33 @@ def command(
 ) -> None:
     """Measure which rules and combinations of values a suite tests.
 
-    opgen counts the boundaries of every rule, the sizes that matter, and the tuples of the plan's
-    values that the rules allow. The code that counts shares nothing with the code that makes
-    suites. OP may also be a bundle; opgen then counts its calls on the axes of the plan.
+    opgen counts the boundaries of every rule, the sizes at which kernels change, and the tuples of
+    the plan's values that the rules allow. The code that counts is separate from the code that
+    makes suites. OP may also be a bundle; opgen then measures its calls against the values of the
+    plan.
+
+    A route is the series of kernels with which the vendor's library computes a call. With --routes,
+    opgen counts the routes of the calls in a file. A route is covered if the suite has one of the
+    calls that take it.
     """
+    import json
     import os
     from pathlib import Path
 
+    from opgen.bundle.write.output import write_text
     from opgen.cli import console
     from opgen.model import FileError, Problem
     from opgen.quality.coverage_request import of_file, of_suite
     from opgen.report.coverage import html, summary
     from opgen.report.layout import Paragraph, show
+    from opgen.report.terminal import counted
     from opgen.report.writing import write_report
     from opgen.suite.selection import Request
 
+    skipped: list[Problem] = []
     options.only_one(bundle=asked["bundle"], calls=asked["calls"])
+    if witnesses and not routes:
+        raise FileError.of("`witnesses`", witnesses, "needs --routes, a file of calls")
     files = [name for name in operators if Path(name).is_file()]
     absent = [
         name for name in operators if name not in files and (os.sep in name or name.endswith(".h5"))
@@ -95,10 +123,19 @@ def command(
     bundle = asked["bundle"] or next(iter(files), "")
     names = [name for name in operators if name not in files]
     if bundle or asked["calls"]:
-        report = of_file(names, plan, bundle, asked["calls"], asked["edition"])
+        of = (names, plan, bundle, asked["calls"], asked["edition"])
+        report = of_file(*of, routes or "", skipped)
     else:
         request = Request(names, plan=plan, edition=asked["edition"])
-        report = of_suite(request, console.enumerated(request, announce=not asked["as_json"]))
+        suite = console.enumerated(request, announce=not asked["as_json"])
+        report = of_suite(request, suite, routes or "", skipped)
+    if skipped:
+        console.note(f"skipped {counted(len(skipped), 'line')}, the first: {skipped[0]}")
+    if witnesses:
+        lines = [
+            json.dumps(line) for page in report["pages"] for line in page["routes"]["witnesses"]
+        ]
+        write_text(witnesses, "".join(f"{line}\n" for line in lines), force=force)
     if page:
         write_report(page, html(report, "opgen coverage"), force)
     if asked["as_json"]:
@@ -125,6 +162,7 @@ def _tables(report: dict[str, Any], untested: bool) -> Iterator[TextTable]:
         "values",
         "pairs",
         "triples",
+        *(["routes"] if any("routes" in page for page in pages) else []),
     )
     yield TextTable("page", *columns, rows=map(_row, pages), right=columns)
     if untested:
@@ -136,8 +174,13 @@ def _tables(report: dict[str, Any], untested: bool) -> Iterator[TextTable]:
             if not b["calls"]
         )
         yield TextTable("page", "rule", "boundary", "reason", rows=rows)
-        sizes = ((page["page"], size) for page in pages for size in page["sizes"]["missing"])
-        yield TextTable("page", "size that no call has", rows=sizes)
+        for kind in ("size", "route"):
+            missing = [
+                (page["page"], text)
+                for page in pages
+                for text in page.get(f"{kind}s", {}).get("missing", ())
+            ]
+            yield TextTable("page", f"{kind} that no call has", rows=missing)
 
 
 def _row(page: dict[str, Any]) -> list[object]:
@@ -153,4 +196,5 @@ def _row(page: dict[str, Any]) -> list[object]:
         f"{page['boundaries']['tested']}/{page['boundaries']['testable']}",
         f"{page['sizes']['reached']}/{page['sizes']['all']}",
         *(f"{x['covered']}/{x['feasible']}" for x in page["tuples"]),
+        *([f"{page['routes']['reached']}/{page['routes']['all']}"] if "routes" in page else []),
     ]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "--against",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Results of another device, for the double benchmark.",
+    help="Results of another device, whose errors the double benchmark compares with these.",
 )
 @click.option(
     "--again",
@@ -117,7 +117,7 @@ def command(
 
     A case passes if its status is admitted and every element lies within its stored bound. The
     report also shows what published standards say. Exit 1 if a case failed, crashed or is missing,
-    or if nothing is proved: no case passed on evidence.
+    or if nothing is proved: no case passed that a wrong device would fail.
     """
     import datetime
     from functools import partial

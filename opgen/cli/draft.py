@@ -40,7 +40,7 @@ def command(
     delete its entry.
 
     With --from, facts keep the names that the older spec gives them, and get the lines and codes of
-    PAGE. opgen carries over what it cannot read, and lists that under todo too.
+    PAGE. Facts that opgen does not find in PAGE are carried over, and listed under todo too.
     """
     from pathlib import Path
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         "opgen explain",
         "opgen explain lenient",
         "opgen explain mutants",
+        "opgen explain mutant:not_enforced/pad_height",
         "opgen explain pad_height",
         "opgen explain 161002",
         "opgen explain 161002 avg_pool2d_backward",
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     "--calls",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Print the calls of FILE, with statuses, for and against an entry, as a call file.",
+    help="FILE holds calls with statuses. Print those whose expected answer comes from ENTRY, as a"
+    " call file.",
 )
 @options.json_option()
 def command(
@@ -53,14 +55,16 @@ def command(
 
     Without an argument, opgen lists all words. The name of a section, such as mutants, lists those
     of the section. A rule is shown with its line of the page, its formula, a call that breaks it,
-    and the nearest call that obeys it. A code is shown with its operators or, if you name some
-    operators (OP), with their rules behind it. An entry of the errata is shown with what the
-    library does, and how that is known. With --calls, opgen prints the calls that the entry
-    decides; shows is false if the library returned something else.
+    and the nearest call that obeys it. A code is shown with the operators that use it. If you name
+    operators (OP), it is shown with their rules for which the page names or suggests it. An entry
+    of the errata is shown with what the library does, and how that is known. With --calls, opgen
+    prints the calls of FILE whose expected answer comes from the entry. The key "shows" of a call
+    is false if the library returned something else.
     """
     from opgen.cli import console
     from opgen.report.explained import few, lines
     from opgen.report.layout import show
+    from opgen.report.words import meanings
 
     options.only_one(bundle=bundle, calls=calls)
     if operators and (bundle or calls):
@@ -71,6 +75,8 @@ def command(
     if calls:
         _print_calls(word, calls)
         return
+    if meanings(whole := " ".join((word, *operators))):
+        word, operators = whole, ()
     entries = list(_entries(word, operators) if word else _all_words())
     if not entries:
         _refuse(word)
@@ -98,7 +104,15 @@ def _entries(name: str, operators: tuple[str, ...]) -> Iterator[Entry]:
     from opgen.report.words import meanings
     from opgen.spec.catalog import catalog
 
+    name = name.removeprefix("mutant:")
     wrong = {mutant.name: mutant for mutant in mutants.ALL}
+    families = {family.name for family in mutants.FAMILIES}
+    family, _, member = name.partition("/")
+    rules = [*_entries(member, operators)] if member and family in families else []
+    if rules:
+        meaning = f"{meanings(family)[0].meaning} Here, it is {member}."
+        yield from ({"word": name, "kind": "Mutants", "meaning": meaning}, *rules)
+        return
     for word in meanings(name):
         entry: dict[str, object] = {
             "word": word.word,
@@ -109,6 +123,10 @@ def _entries(name: str, operators: tuple[str, ...]) -> Iterator[Entry]:
             where = [spec.op for spec in catalog().specs if wrong[word.word].applies(spec)]
             entry["operators"] = list(dict.fromkeys(where))
         yield entry
+    for spec in catalog().specs:
+        if name in (spec.op, spec.api):
+            meaning = f"an operator, {spec.api}. opgen ops {spec.op} says more."
+            yield {"word": name, "kind": f"page {spec.name}", "meaning": meaning}
     apis = [catalog().api(operator) for operator in operators]
     for spec in chain.from_iterable(map(catalog().of, apis)) if apis else catalog().specs:
         for rule in spec.rules:
@@ -123,7 +141,7 @@ def _entries(name: str, operators: tuple[str, ...]) -> Iterator[Entry]:
 def _pages_with(name: str) -> Iterator[PageErrata]:
     """The errata, page by page, that have an entry of this name. A file is read if it names it."""
     from opgen.oracle.as_page import PREFIX
-    from opgen.oracle.erratafile import errata
+    from opgen.oracle.errata_folder import errata
 
     shipped = errata()
     for api, path in shipped.files.items():
@@ -205,15 +223,15 @@ def _code(spec: Spec, code: str) -> Entry:
 
 
 def _refuse(word: str) -> None:
-    from opgen.files.yamlfile import did_you_mean
-    from opgen.model import FileError
+    from opgen.model import FileError, did_you_mean
     from opgen.report.words import names
     from opgen.spec.catalog import catalog
 
     known = [*names(), *(rule.id for spec in catalog().specs for rule in spec.rules)]
-    hint = did_you_mean(word, known)
-    text = f"no such word, rule, code or entry{hint}; opgen explain lists the words"
-    raise FileError.of("explain", word, text)
+    hint = f"{did_you_mean(word, known)}; opgen explain lists the words"
+    if word.partition(".")[0] in catalog().heads:
+        hint = f"; of a case, write opgen explain --bundle FILE {word}"
+    raise FileError.of("explain", word, f"no such word, rule, code or entry{hint}")
 
 
 def _print_calls(name: str, file: str) -> None:
@@ -223,7 +241,7 @@ def _print_calls(name: str, file: str) -> None:
     import numpy as np
 
     from opgen.learning import agreement, statuses
-    from opgen.oracle.erratafile import errata
+    from opgen.oracle.errata_folder import errata
     from opgen.oracle.library import answers_to
     from opgen.spec.catalog import catalog
 
@@ -252,7 +270,7 @@ def _explain_cases(bundle: str, pattern: str, as_json: bool) -> None:
     if not pattern:
         raise click.UsageError("--bundle: names no case; give its id or a pattern after the file")
     with opgen.open(bundle) as held:
-        chosen = [held[name] for name in choose(held.ids, [pattern])]
+        chosen = [held[name] for name in choose(held.ids, [pattern], "ID|GLOB")]
         known = catalog(edition_of(held.header))
         lines = {
             case.id: list(cases.sentences(held, case, known.formulas(case.op, case.product)))

@@ -45,11 +45,9 @@ BETWEEN = 10.0
     type=Number(min=0, min_open=True),
     help=f"Stop after M minutes; by default {MINUTES:g}, or never if --draws is given.",
 )
+@click.option("--draws", metavar="N", type=click.IntRange(1), help="Stop after drawing N calls.")
 @click.option(
-    "--draws", metavar="N", type=click.IntRange(1), help="Stop after N calls that were drawn."
-)
-@click.option(
-    "--causes", metavar="N", type=click.IntRange(1), help="Stop after N failures were reduced."
+    "--causes", metavar="N", type=click.IntRange(1), help="Stop after reducing N failures."
 )
 @click.option(
     "--seed",
@@ -79,10 +77,10 @@ def command(
 ) -> None:
     """Draw calls of operators at random, run them, judge the answers, and reduce what fails.
 
-    Plans choose a few values of each name. explore draws legal calls of any values, many of them at
-    sizes at which devices change what they do and at the limits of rules. It reduces each failure
-    that no reduced one explains, as opgen minimize does, and writes the simplest call as a line of
-    a call file, which opgen generate --calls turns into a suite. Exit 1 if a call failed.
+    A plan tries a few values of each name. explore draws legal calls with any values. Many are at
+    the limits of rules, or at sizes at which devices begin to compute in another way. If a failure
+    is of a new kind, opgen reduces it, as opgen minimize does, and writes the simplest call as a
+    line of a call file. opgen generate --calls makes a suite of this file. Exit 1 if a call failed.
     """
     import json
     from math import inf
@@ -113,7 +111,7 @@ def command(
     explored = explore(
         operators,
         backend,
-        minutes=minutes or (inf if draws else MINUTES),
+        minutes=minutes,
         draws=draws or inf,
         causes=causes or inf,
         seed=seed,
@@ -131,7 +129,8 @@ def _summary(explored: Explored) -> str:
     from opgen.report.terminal import counted
 
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in explored.verdicts.items())
+    reduced = counted(len(explored.causes), "failure")
     return (
-        f"{counted(explored.calls, 'call')}: {verdicts}; {explored.values:,} values,"
-        f" {explored.pairs:,} pairs of sizes; {counted(len(explored.causes), 'failure')} reduced"
+        f"{counted(explored.calls, 'call')}: {verdicts}; {explored.values:,} different values"
+        f" of arguments, {explored.pairs:,} different pairs of extents; {reduced} reduced"
     )

@@ -1,4 +1,4 @@
-"""``opgen export FORMAT FILE``: write a bundle in another tool's form."""
+"""``opgen export FORMAT FILE``: write a bundle in another tool's format."""
 
 from __future__ import annotations
 
@@ -54,9 +54,8 @@ def command(
     else:
         folder.check(Path(output), force)
     with opgen.open(bundle) as opened:
-        chosen = choose_of(opened, cases, where)
         written = import_module(f"opgen.interop.{format}_export").export(
-            opened, output, chosen, force
+            opened, output, choose_of(opened, cases, where), force
         )
     for reason, ids in written.left_out.items():
         console.note(f"left out: {reason} ({len(ids)})", quiet)

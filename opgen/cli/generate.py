@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 @click.option(
     "--skip-too-large",
     is_flag=True,
-    help="Check only the status of --calls whose data memory cannot hold, instead of refusing.",
+    help="If the data of a call of --calls do not fit into memory, check only its status. By"
+    " default, opgen refuses the file.",
 )
 @click.option(
     "--inputs",
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     metavar="HOW",
     default="whole",
     show_default=True,
-    help="sampled[:N]: compute at most N (1024) elements of each output, for large calls.",
+    help="sampled[:N]: compute at most N elements (default 1024) of each output, for large calls.",
 )
 @click.option("--resume", is_flag=True, help="Continue a run of the same command that was stopped.")
 @options.quiet_option()
@@ -91,6 +92,7 @@ def command(
 
     request = Request(**asked)
     path = output or f"opgen-{request.name}.h5"
+    request.check()  # what is asked for comes first, then where it goes
     refuse(path, force)
     suite = console.enumerated(request, quiet, workers)
     if request.files:

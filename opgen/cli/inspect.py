@@ -45,6 +45,7 @@ def command(file: str, case: str, cases: tuple[str, ...], where: str, as_json: b
     from opgen.report import bundleview
 
     patterns = [pattern for pattern in (case, *cases) if pattern]
+    named = "ID|GLOB" if case else "--case"
     if kind_of(file) == "results":
         if where:
             raise click.UsageError("--where chooses cases of a bundle; this is a results file")
@@ -52,6 +53,7 @@ def command(file: str, case: str, cases: tuple[str, ...], where: str, as_json: b
             _show(
                 results,
                 patterns,
+                named,
                 as_json,
                 lambda: summary.answers(results),
                 bundleview.show_answers,
@@ -65,6 +67,7 @@ def command(file: str, case: str, cases: tuple[str, ...], where: str, as_json: b
         _show(
             bundle,
             patterns,
+            named,
             as_json,
             lambda: summary.summary(bundle),
             bundleview.show_summary,
@@ -89,6 +92,7 @@ def _whole(bundle: Bundle, name: str) -> Plain:
 def _show(
     held: Bundle | ResultsFile,
     patterns: list[str],
+    named: str,
     as_json: bool,
     everything: Callable[[], Plain],
     show_everything: Show,
@@ -102,7 +106,7 @@ def _show(
         summary = everything()
         console.json_text(summary) if as_json else show_everything(console.output(), summary)
         return
-    chosen = choose(held.ids, patterns)
+    chosen = choose(held.ids, patterns, named)
     if as_json:
         shown = [case(name) for name in chosen]
         console.json_text(shown[0] if len(patterns) == 1 and patterns[0] in held else shown)

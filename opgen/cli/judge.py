@@ -1,4 +1,4 @@
-"""``opgen judge [FILE | -]``: say what the page and the library answer to calls."""
+"""``opgen judge [FILE | -]``: say how a device should answer calls."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from opgen.model import TRUTHS, Truth
     type=click.Choice(TRUTHS),
     default="both",
     show_default=True,
-    help="Which sources to ask.",
+    help="Whose answers to print: the page's, the library's or both.",
 )
 @click.option(
     "--skip-bad-lines",
     is_flag=True,
-    help="Judge the other lines of a file with bad ones, and exit 1.",
+    help="If some lines are not calls, judge the others, and exit 1.",
 )
 @click.option(
     "--fail-on",
     type=click.Choice(("invalid",)),
-    help="Exit 1 if a call is invalid: a source that is asked does not admit status 0.",
+    help="Exit 1 if a call is invalid: the page or the library (see --truth) does not accept it.",
 )
 @edition_option()
 @library_option("Take what the library does from this release, or from this folder of errata.")
@@ -54,19 +54,19 @@ def command(
     edition: str,
     library: str,
 ) -> None:
-    """Say what page and library answer to calls, and which rules the calls break.
+    """Say how a device should answer calls, by page and library, and which rules the calls break.
 
     FILE has one call per line, in JSON. Without FILE, or with -, calls come from standard input.
     opgen prints one line of JSON per call, in the same order. It refuses a file if a line is
-    not a call. With --skip-bad-lines, it names such lines and judges the others. Exit 2 if no line
-    is a call.
+    not a call. With --skip-bad-lines, it names such lines and judges the others; it exits 2 if all
+    lines are bad. For an empty file, it prints nothing and exits 0.
     """
     from opgen.calls.jsonl import read_calls
     from opgen.cli import BAD, DIFFERENCE
     from opgen.files.gc_pause import gc_paused
     from opgen.model import Problem
     from opgen.oracle import callfiles
-    from opgen.oracle.erratafile import errata_of
+    from opgen.oracle.errata_folder import errata_of
     from opgen.report.terminal import counted, visible
     from opgen.spec.catalog import catalog
 

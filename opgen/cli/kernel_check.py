@@ -62,4 +62,4 @@ def _with_torch(op: str) -> tuple[str, str]:
         return "", f"differs in {len(bad)} of {compared}, such as {bad[0].case}: {bad[0].detail}"
     if not passed:
         return "not compared with torch, which has no such operator", ""
-    return f"agrees with torch in {counted(passed, 'call')}", ""
+    return f"agrees with torch on {counted(passed, 'call')}", ""

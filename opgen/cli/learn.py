@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -13,8 +14,12 @@ from opgen.cli import options
 from opgen.cli.options import all_option, examples, force_option, json_option, only_one
 
 if TYPE_CHECKING:
+    from opgen.devices import Settings
     from opgen.learning.lesson import Lesson
     from opgen.learning.statuses import Statuses
+
+ASKED = 100
+"""Calls that are asked in each round, at most."""
 
 
 @click.command(
@@ -23,12 +28,27 @@ if TYPE_CHECKING:
         "opgen learn library_sample.jsonl.gz --release 9.9 -o learnt",
         "opgen learn library_sample.jsonl.gz --ask 20",
         "opgen learn --all --json library_sample.jsonl.gz",
+        "opgen learn softplus_backward --backend mutant:nothing --rounds 2",
     )
 )
 @click.argument(
-    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(dir_okay=False)
+    "sources", metavar="FILE|OP...", nargs=-1, required=True, type=click.Path(dir_okay=False)
 )
-@click.option("--release", default="", metavar="NAME", help="The release that returned them.")
+@options.backend_options(required=False)
+@click.option(
+    "--rounds",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="With --backend: how often to ask, run and learn again.",
+)
+@click.option(
+    "--release",
+    default="",
+    metavar="NAME",
+    help="The release of the library that returned the statuses.",
+)
 @click.option(
     "-o",
     "--output",
@@ -52,7 +72,7 @@ if TYPE_CHECKING:
     "--ask",
     type=click.IntRange(1),
     metavar="N",
-    help="Print the N calls that would settle most open questions, as a call file.",
+    help="Print at most N calls that help to settle open questions, as a call file.",
 )
 @options.plan_option("standard")
 @click.option(
@@ -69,9 +89,11 @@ if TYPE_CHECKING:
 )
 @json_option()
 @all_option("Show the rules that were confirmed or not seen, too.")
-@force_option("Replace files, and learn even if no call that its page allows was accepted.")
+@force_option(
+    "Replace files, and learn even if none of the calls that the pages allow was accepted."
+)
 def command(
-    files: tuple[str, ...],
+    sources: tuple[str, ...],
     release: str,
     output: str | None,
     halves: int | None,
@@ -83,22 +105,32 @@ def command(
     as_json: bool,
     everything: bool,
     force: bool,
+    backend: str,
+    rounds: int,
+    **settings: Unpack[Settings],
 ) -> None:
     """Find out from statuses where a library differs from its pages.
 
     Each line of FILE is a call in JSON with the key status, null if the host died. With -, calls
-    come from standard input. opgen says for each rule what the library does with it: confirmed, not
-    enforced, another code, crash, mixed, or not seen. It learns this from calls that break only
-    this rule. Where calls contradict each other, opgen looks for a condition that tells them apart.
+    come from standard input. With --bundle, FILE holds the results of opgen run.
 
-    The errata that -o writes are observed: they explain a difference. They excuse a device only
-    after a person has added accepted: NAME, DATE to an entry.
+    opgen says for each rule what the library does with it: confirmed, not enforced, another code,
+    crash, mixed, or not seen. It learns this from calls that break only this rule. Where calls
+    contradict each other, opgen looks for a condition that tells them apart.
+
+    With --backend, opgen runs the first phase of the calls of a plan for each OP, and learns from
+    them. Then, --rounds times, it runs calls of plan full that help to settle what is still open,
+    and learns again from all.
+
+    With -o, opgen writes errata. At first, they only explain a difference. An entry excuses a
+    device once a person has added the line "accepted: NAME, DATE" to it.
     """
     only_one(halves=halves, ask=ask, entry=entry, output=output)
+    only_one(backend=backend, bundle=bundle)
     from opgen.cli import console
-    from opgen.learning import agreement, statuses, writing
+    from opgen.learning import agreement, release_folder, statuses
     from opgen.model import Problem
-    from opgen.oracle import erratafile
+    from opgen.oracle import errata_folder
     from opgen.report import learning
     from opgen.report.terminal import counted
     from opgen.spec.catalog import catalog
@@ -106,10 +138,17 @@ def command(
     if output and not release:
         raise click.UsageError("-o: name the release that returned the statuses, with --release")
     if bundle:
-        known = statuses.check(_of_results(bundle, files, release), force)
+        known = statuses.check(_of_results(bundle, sources, release), force)
+    elif backend:
+        with TemporaryDirectory() as folder:
+            known = _of_device(
+                Path(folder), sources, plan, rounds, release, force, backend, settings
+            )
+    elif any(file.endswith(".h5") for file in sources):
+        raise click.UsageError("FILE: name the bundle of these results of opgen run, with --bundle")
     else:
         skipped: list[Problem] | None = [] if skip else None
-        known = statuses.read(files, catalog(), force, release, skipped)
+        known = statuses.read(sources, catalog(), force, release, skipped)
         if skipped:
             console.note(f"skipped {counted(len(skipped), 'line')}, the first: {skipped[0]}")
     if halves:
@@ -127,13 +166,52 @@ def command(
     else:
         learning.render(known, every, console.output(), everything)
     if output:
-        read = writing.read_of(release, erratafile.errata())
-        for api, calls in writing.conflicts(known.pages, read).items():
+        read = release_folder.read_of(release, errata_folder.errata())
+        for api, calls in release_folder.conflicts(known.pages, read).items():
             some = f", such as {', '.join(calls[: learning.FEW])}" if calls else ""
-            console.note(f"{api}: errata that were read stay, against {len(calls)} calls{some}")
+            console.note(f"{api}: a person's errata stay; {len(calls)} calls contradict them{some}")
         own = {api: taught for api, taught in lessons.items() if api not in read}
-        written = writing.write(Path(output), own, known, release, catalog(), force)
+        written = release_folder.write(Path(output), own, known, release, catalog(), force)
         console.note(f"wrote {len(written)} files into {output}")
+
+
+def _of_device(
+    folder: Path,
+    operators: Sequence[str],
+    plan: str,
+    rounds: int,
+    release: str,
+    force: bool,
+    backend: str,
+    settings: Settings,
+) -> Statuses:
+    """The statuses of the calls of a plan on a device, and of those that were asked each round."""
+    import opgen
+    from opgen.comparison.calls_by_page import deadly
+    from opgen.learning import agreement, statuses
+    from opgen.spec.catalog import catalog
+
+    suite, results, asked = (str(folder / name) for name in ("s.h5", "r.h5", "ask.jsonl"))
+    opgen.generate(operators, plan=plan, output=suite, inputs="seeded")
+    files: list[Path] = []
+    while True:
+        with opgen.open(suite) as bundle:
+            last = deadly(bundle)
+        opgen.run(suite, backend, results, last=last, status_only=True, force=True, **settings)
+        pages = _of_results(suite, [results], release).pages
+        files.append(folder / f"{backend.partition(':')[0]}-{len(files)}.jsonl")
+        _write(files[-1], (page.line(row, True) for page in pages for row in range(len(page))))
+        known = statuses.read(files, catalog(), force, release)
+        lessons = agreement.lessons_of(known.pages).values()
+        questions = list(_asked([each for own in lessons for each in own], ASKED, "full"))
+        if len(files) > rounds or not questions:
+            return known
+        _write(Path(asked), questions)
+        opgen.generate(calls=asked, output=suite, inputs="seeded", force=True)
+
+
+def _write(path: Path, lines: Iterable[dict[str, object]]) -> None:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 def _of_results(bundle: str, files: Sequence[str], release: str) -> Statuses:
@@ -160,12 +238,12 @@ def _of_results(bundle: str, files: Sequence[str], release: str) -> Statuses:
                 told = [None if (s := numbers[row]) == CRASH else int(s) for row in rows.tolist()]
                 ids = [suite.ids[row] for row in rows.tolist()]
                 firm = np.ones(len(ids), dtype=bool)
-                known.pages += tuple(judged(spec, table, ids, told, firm, known))
+                known.pages += tuple(judged(spec, table, ids, told, firm, known, [""] * len(ids)))
     return known
 
 
 def _asked(lessons: Sequence[Lesson], most: int, plan: str) -> Iterator[dict[str, object]]:
-    """Lines of a call file: the calls that would settle most open questions."""
+    """Lines of a call file: calls that help to settle open questions."""
     from opgen.calls.call_json import to_json
     from opgen.learning.asking import most_useful, questions
     from opgen.suite.selection import Request
@@ -181,9 +259,10 @@ def _asked(lessons: Sequence[Lesson], most: int, plan: str) -> Iterator[dict[str
                 ]
                 of_pages.append(questions(lesson, table.take(mine)))
     for number, (call, rule, deadly) in enumerate(most_useful(of_pages, most)):
-        line = {"id": f"ask-{number}", "op": call.api, "product": call.product}
         yield {
-            **line,
+            "id": f"ask-{number}",
+            "op": call.api,
+            "product": call.product,
             "args": to_json(call),
             "decides": rule,
             **({"deadly": True} if deadly else {}),
@@ -192,9 +271,8 @@ def _asked(lessons: Sequence[Lesson], most: int, plan: str) -> Iterator[dict[str
 
 def _shown(lessons: Mapping[str, Sequence[Lesson]], name: str) -> Iterator[dict[str, object]]:
     """Lines of a call file: the calls that show an entry, and those that contradict it."""
-    from opgen.files.yamlfile import did_you_mean
-    from opgen.learning.written import entries
-    from opgen.model import FileError
+    from opgen.learning.errata_text import entries
+    from opgen.model import FileError, did_you_mean
 
     known = [(own, entry) for own in lessons.values() for entry in entries(own)]
     chosen = [(own, entry) for own, entry in known if entry.id == name]

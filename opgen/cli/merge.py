@@ -46,8 +46,8 @@ def command(parts: tuple[str, ...], output: str, force: bool, quiet: bool) -> No
     kinds = {kind_of(part): part for part in parts}
     if len(kinds) > 1:
         raise BundleError(
-            f"{kinds['results']}: is a results file, and {kinds['bundle']} is none; join files of"
-            " one kind"
+            f"{kinds['results']}: is a results file, and {kinds['bundle']} is a bundle; join files"
+            " of one kind"
         )
     refuse(output, force)
     with console.progress("cases", None, quiet) as advance:

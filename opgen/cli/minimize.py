@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Unpack
 
 import click
+from click.core import ParameterSource
 
 from opgen.cli.options import (
     backend_options,
@@ -17,7 +19,11 @@ from opgen.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
     from opgen.devices import Settings
+    from opgen.minimization.failure import Failure
 
 
 @click.command(
@@ -58,10 +64,11 @@ def command(
 ) -> None:
     """Reduce a failing case to the simplest one that still fails.
 
-    Of several cases, opgen takes the first one that fails. It makes extents, channels, groups,
-    strides, views, masks and data simpler. The page expects the same answer to
-    every call that opgen tries. opgen writes the simplest call as JSON, and as programs that show
-    the fault without opgen: in C++, in Python and, if torch has the operator, with torch.
+    Of several cases, opgen takes the first one that fails, with finite data if possible. It makes
+    extents, channels, groups, strides, views, masks and data simpler. It tries only calls that
+    break the same rules as the failing case (none, if that is legal). opgen writes the simplest
+    call as JSON, and as programs that show the fault without opgen: in C++ and Python, for the
+    vendor's library, and, if torch has the operator, with torch.
     """
     from pathlib import Path
 
@@ -71,11 +78,11 @@ def command(
     from opgen.interop.folder import check, file_name, new_folder
     from opgen.minimization import files, torch_program
     from opgen.minimization.failing_case import first_failing
-    from opgen.minimization.failure import Failure
+    from opgen.spec.catalog import edition_of
 
     with opgen.open(bundle) as file:
         failed = first_failing(file, results, choose(file.ids, [case], "ID|GLOB"))
-        call = file[failed].asked
+        call, edition = file[failed].asked, edition_of(file.header)
     folder = Path(output or f"{file_name(failed)}-minimal")
     check(folder, force)
 
@@ -83,8 +90,7 @@ def command(
         nonlocal call
         changed = [name for name, value in failure.call.args.items() if value != call.args[name]]
         call = failure.call
-        said = f"{failure.elements} elements: {failure.detail or failure.verdict}"
-        note(f"simpler {', '.join(changed)}: {said}", quiet)
+        note(f"simpler {', '.join(changed)}: {_said(failure)}", quiet)
 
     note(f"reducing {failed} ...", quiet)
     minimal = opgen.minimize(
@@ -102,17 +108,18 @@ def command(
     with new_folder(folder, about, force) as made:
         for name, text in texts.items():
             (made / name).write_text(text, encoding="utf-8")
+    note(f"simplest: {_said(minimal.failure)}", quiet)
     if minimal.failure.own:
         note(
             f"{failed}: the fault needs the data of the case; they are in the programs, and"
             " call.json draws others",
             quiet,
         )
-    elif options := minimal.failure.options:
-        note(
-            f"call.json: opgen generate --calls draws the data that show the fault with {options}",
-            quiet,
-        )
+    else:
+        note("to see the fault again:", quiet)
+        drawn = [*minimal.failure.options, *(("--edition", edition) if edition else ())]
+        for line in _again(folder, drawn, [*_given(("backend", *settings))]):
+            note(f"  {line}", quiet)
     note(
         f"{folder}: {', '.join(texts)}; {minimal.before} elements before,"
         f" {minimal.failure.elements} now, {minimal.ran} calls run",
@@ -122,3 +129,27 @@ def command(
     if reason:
         note(f"no repro_torch.py: {reason}", quiet)
     click.echo(texts["call.json"], nl=False)
+
+
+def _said(failure: Failure) -> str:
+    return f"{failure.elements} elements: {failure.detail or failure.verdict}"
+
+
+def _given(names: Iterable[str]) -> Iterator[str]:
+    """The options that somebody gave to this command, of some parameters."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in names and source is not ParameterSource.DEFAULT:
+            yield from (option.opts[0], str(context.params[option.name]))
+
+
+def _again(folder: Path, drawn: Sequence[str], device: Sequence[str]) -> list[str]:
+    """The commands that make a bundle of the simplest call, run it on the device, and judge it."""
+    bundle, results = f"{folder}.h5", f"{folder}.results.h5"
+    commands = (
+        ["generate", "--calls", f"{folder}/call.json", *drawn, "-o", bundle],
+        ["run", bundle, *device, "-o", results],
+        ["diff", bundle, results],
+    )
+    return [shlex.join(["opgen", *words]) for words in commands]

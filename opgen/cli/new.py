@@ -1,4 +1,4 @@
-"""``opgen new WHAT OP``: print the start of a plan, of calls or of a backend of your own."""
+"""``opgen new WHAT OP``: print a template for a plan, calls or a backend of your own."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from opgen.cli.options import complete_operators, examples
     )
 )
 @click.argument("template", type=click.Choice(["plan", "calls", "backend"]))
-@click.argument("op", shell_complete=complete_operators)
-def command(template: str, op: str) -> None:
-    """Print the start of a plan, of calls or of a backend of your own.
+@click.argument("operators", metavar="OP", shell_complete=complete_operators)
+def command(template: str, operators: str) -> None:
+    """Print a template for a plan, calls or a backend of your own.
 
-    plan: the plan that opgen ships for the operator, or a start that extends the plan that follows
-    from its page. calls: a valid and an invalid call. backend: a class that runs the operator on
-    your device, for --backend.
+    plan: the plan that opgen ships for the operator, or a template that extends the default plan.
+    calls: a valid and an invalid call. backend: a class that runs the operator on your device, for
+    --backend.
     """
-    from opgen.lint.starts import start
+    from opgen.lint.new_files import new_file
 
-    click.echo(start(template, op), nl=False)
+    click.echo(new_file(template, operators), nl=False)

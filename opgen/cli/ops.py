@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         "opgen ops",
         "opgen ops group_norm_backward --json",
         "opgen ops silu_backward tanh_backward --markdown",
+        "opgen ops silu_backward --markdown --mutants mutants.json",
     )
 )
 @options.operators_argument()
@@ -29,15 +31,29 @@ if TYPE_CHECKING:
     "--markdown", is_flag=True, help="Print a table of rules and cases, for a manual or a wiki."
 )
 @click.option(
+    "--mutants",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="With --markdown: add how many mutants are caught, from this file, which opgen mutants"
+    " --plan standard --json printed.",
+)
+@click.option(
     "--deviations",
     is_flag=True,
     help="Print where the published library differs from the pages, as tables for a manual.",
 )
 def command(
-    operators: tuple[str, ...], edition: str, as_json: bool, markdown: bool, deviations: bool
+    operators: tuple[str, ...],
+    edition: str,
+    as_json: bool,
+    markdown: bool,
+    mutants: str | None,
+    deviations: bool,
 ) -> None:
     """List operators, their pages and products, and the dtypes of each."""
     options.only_one(json=as_json, markdown=markdown, deviations=deviations)
+    if mutants and not markdown:
+        raise click.UsageError("--mutants is a column of --markdown")
     from opgen.cli import console
     from opgen.lint import facts as pages
     from opgen.report.layout import Paragraph, show
@@ -56,7 +72,7 @@ def command(
         console.json_text([_plain(spec, listed[spec.name]) for spec in specs])
         return
     if markdown:
-        click.echo("\n".join(_markdown(specs)))
+        click.echo("\n".join(_markdown(specs, _caught(mutants) if mutants else {})))
         return
     parts: list[Paragraph | str] = []
     for spec in specs:
@@ -81,7 +97,7 @@ def _dtypes(
     from opgen.lint.facts import shared
 
     if product not in listed:
-        yield "not on the page: every call must be refused"
+        yield "not on the page: a device should refuse every call"
         return
     groups = shared(listed[product])
     elsewhere = "" if product in spec.judges else "; the other page judges its calls"
@@ -111,30 +127,53 @@ PAGE_SAYS = "stated", "unstated", "disputed", "assumed"
 """What a page may say of a rule, in the order of the table."""
 TIERS = "smoke", "standard"
 """The tiers whose cases the table counts."""
-HEADS = "operator", "page", "products", "rules", *PAGE_SAYS, *TIERS, "torch", "library"
+HEADS = (
+    *("operator", "edition", "page", "products", "rules"),
+    *PAGE_SAYS,
+    *TIERS,
+    *("mutants", "torch", "library"),
+)
+NOT_MEASURED = "-"
 
 
-def _markdown(specs: Sequence[Spec]) -> Iterator[str]:
-    """A row per page: its products, rules by what the page says of them, cases by tier, whether
-    torch has the operator, and whether opgen knows where the library differs from the page.
+def _caught(path: str) -> dict[str, str]:
+    """Operator -> how many of the mutants that can be caught a suite catches."""
+    from opgen.files.textfile import read_text
+    from opgen.model import FileError
+
+    try:
+        found = json.loads(read_text(path))["operators"]
+        return {op: f"{counts['caught']} of {counts['of']}" for op, counts in found.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        told = "is not what opgen mutants --plan standard --json prints"
+        raise FileError.of(path, "", told) from error
+
+
+def _markdown(specs: Sequence[Spec], caught: Mapping[str, str]) -> Iterator[str]:
+    """A row per page: its edition and products, rules by what the page says of them, cases by tier,
+    mutants that are caught, whether torch has the operator, and whether opgen knows where the
+    library differs from the page.
     """
     from opgen.minimization.torch_program import CALLS
-    from opgen.oracle.erratafile import errata
+    from opgen.model import UNDATED
+    from opgen.oracle.errata_folder import errata
     from opgen.suite.planning.plan import plan_for
     from opgen.suite.suite import plan_suite
 
     yield f"| {' | '.join(HEADS)} |"
-    yield f"|{'---|' * 3}{'---:|' * (len(HEADS) - 5)}{'---|' * 2}"
+    yield f"|{'---|' * 4}{'---:|' * (len(HEADS) - 6)}{'---|' * 2}"
     for spec in specs:
         said = Counter(map(_said, spec.rules))
         cases = [len(plan_suite([(spec, plan_for(spec.op))], tier).cases) for tier in TIERS]
         torch = "status only" if spec.status_only else "yes" if spec.api in CALLS else "no"
         known = "yes" if spec.api in errata() else "no"
         yield (
-            f"| `{spec.api}` | {f'`{spec.page.file}`' if spec.page else 'none'} |"
+            f"| `{spec.api}` | {spec.edition or UNDATED} |"
+            f" {f'`{spec.page.file}`' if spec.page else 'none'} |"
             f" {', '.join(sorted({*spec.products} & {*spec.judges}))} | {len(spec.rules)} |"
             f" {' | '.join(str(said[what]) for what in PAGE_SAYS)} |"
-            f" {' | '.join(map(str, cases))} | {torch} | {known} |"
+            f" {' | '.join(map(str, cases))} | {caught.get(spec.op, NOT_MEASURED)} | {torch} |"
+            f" {known} |"
         )
 
 
@@ -151,17 +190,17 @@ def _deviations(specs: Sequence[Spec]) -> Iterator[str]:
     """What newer editions leave of the differences, and a table per page: where the library differs
     from it.
     """
-    from opgen.oracle.beside import beside
-    from opgen.oracle.erratafile import errata
+    from opgen.oracle.errata_folder import errata
+    from opgen.oracle.library_deviations import library_deviations
 
     known = errata()
     pages = [
-        (spec, beside(known[spec.api].pages[spec.name]))
+        (spec, library_deviations(known[spec.api].pages[spec.name]))
         for spec in specs
         if spec.api in known and spec.name in known[spec.api].pages
     ]
     yield from _editions(
-        [(spec, {r.id for one in found for r in one.rules}) for spec, found in pages]
+        [(spec, {r.id for entry in found for r in entry.rules}) for spec, found in pages]
     )
     for spec, found in pages:
         if not found:
@@ -169,10 +208,12 @@ def _deviations(specs: Sequence[Spec]) -> Iterator[str]:
         yield from (f"## {spec.name}", f"`{spec.api}`, release {known[spec.api].release}", "")
         yield "| | rules and lines of the page | when | returned | known by |"
         yield "|---|---|---|---|---|"
-        for one in found:
-            lines = (f"`{r.id}`" + (f" {r.at[0]}" if r.at else "") for r in one.rules)
-            when = f"`{one.when}`".replace("|", "\\|") if one.when else ""
-            yield f"| {' | '.join((one.kind, ', '.join(lines), when, one.returned, one.known))} |"
+        for entry in found:
+            lines = (f"`{r.id}`" + (f" {r.at[0]}" if r.at else "") for r in entry.rules)
+            when = f"`{entry.when}`".replace("|", "\\|") if entry.when else ""
+            yield (
+                f"| {entry.kind} | {', '.join(lines)} | {when} | {entry.returned} | {entry.known} |"
+            )
         yield ""
 
 

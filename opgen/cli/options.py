@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from opgen.cli.paths import OutputPath, PlanPath
-from opgen.model import GUARD, TIERS, TIME_LIMIT, USUAL
+from opgen.model import CALL_PLANS, GUARD, TIERS, TIME_LIMIT, USUAL
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -58,7 +58,7 @@ def complete_plans(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """The tiers; then files."""
-    tiers = [CompletionItem(tier) for tier in (*TIERS, "models") if tier.startswith(incomplete)]
+    tiers = [CompletionItem(tier) for tier in (*TIERS, *CALL_PLANS) if tier.startswith(incomplete)]
     return tiers or [CompletionItem(incomplete, type="file")]
 
 
@@ -120,7 +120,7 @@ def edition_option() -> Decorator:
         "--edition",
         metavar="E",
         default="",
-        help="Judge by this edition of the pages.  [default: the oldest that knows a product]",
+        help="Judge by this edition of the pages.  [default: for each product, its oldest]",
     )
 
 
@@ -130,17 +130,18 @@ def library_option(what: str) -> Decorator:
 
 
 def plan_option(default: str = "smoke") -> Decorator:
-    """``--plan smoke|standard|full|models|FILE``."""
+    """``--plan smoke|standard|full|models|determinism|FILE``."""
     return click.option(
         "--plan",
-        metavar="|".join((*USUAL, "models", "FILE")),
+        metavar="|".join((*USUAL, *CALL_PLANS, "FILE")),
         type=PlanPath(),
         default=default,
         show_default=True,
         shell_complete=complete_plans,
         help=(
-            "How much to try. models: layers of known networks. Or a plan of your own: FILE names"
-            " its first tier, FILE::TIER another."
+            "How much to try. models: layers of known networks. determinism: long sums, whose order"
+            " may vary. Or a plan of your own: FILE stands for its first tier, FILE::TIER for"
+            " another. Or a call file, *.jsonl."
         ),
     )
 
@@ -175,20 +176,22 @@ def where_option() -> Decorator:
         "--where",
         metavar="CONDITION",
         default="",
-        help="Only cases for which this is true, such as 'dtype == \"FLOAT16\" and padH > 0'.",
+        help=(
+            "Only cases for which this is true, such as 'dtype == \"FLOAT16\" and padH > 0'. Names:"
+            " the parameters and letters of the operator (see opgen page OP), product, dtype, kind,"
+            " recipe, bucket, rule and, where results are given, verdict."
+        ),
     )
 
 
 def suite_options() -> Decorator:
-    """What says which cases a suite has; the parameters are the fields of
-    :class:`opgen.suite.selection.Request`.
-    """
+    """What says which cases a suite has: the fields of :class:`opgen.suite.selection.Request`."""
     return _several(
         operators_argument(),
         product_option(),
         edition_option(),
         library_option(
-            "Take what the library does from this release, or from this folder of errata."
+            "Take the library's answers from this release, or from this folder of errata."
         ),
         plan_option(),
         click.option(
@@ -204,7 +207,7 @@ def suite_options() -> Decorator:
             default="",
             help=(
                 "How to draw the data of --calls: grid (the default), integers, normal or another"
-                " recipe of PLANS.md."
+                " that opgen explain recipes lists."
             ),
         ),
         click.option(
@@ -227,13 +230,14 @@ def _several(*options: Decorator) -> Decorator:
     return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
-def backend_options() -> Decorator:
+def backend_options(required: bool = True) -> Decorator:
     """``--backend`` and how its device is run."""
     return _several(
         click.option(
             "--backend",
             metavar="NAME",
-            required=True,
+            default=None if required else "",
+            required=required,
             help="What runs the calls: torch, aclnn, mutant:NAME, cmd:COMMAND or FILE.py:CLASS.",
         ),
         click.option(
@@ -248,7 +252,7 @@ def backend_options() -> Decorator:
             type=Number(min=0, min_open=True),
             default=TIME_LIMIT,
             show_default=True,
-            help="Time limit for one call; torch and mutants are not stopped.",
+            help="Time limit for one call; torch and mutants have none.",
         ),
         click.option(
             "--product",
@@ -263,7 +267,7 @@ def backend_options() -> Decorator:
             type=click.IntRange(min=0),
             default=GUARD,
             show_default=True,
-            help="Guard each buffer of aclnn on both sides; a multiple of 512.",
+            help="Guard bytes before and after each buffer of aclnn; a multiple of 512.",
         ),
     )
 

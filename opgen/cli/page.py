@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -41,7 +41,8 @@ def command(operators: str, folder: str | None, edition: str, as_json: bool) -> 
 
     OP is an operator, or one page of it (convolution_backward.atlas). Each fact is printed at the
     first line that it cites. The other lines mention it after "also". --pages prints every line
-    of the page, including lines that nobody transcribed.
+    of the page, including lines that nobody transcribed. If the pages have several editions, opgen
+    names these first, with their products.
 
     FILE is a page of the vendor, in Markdown or in the older flattened text. It needs no spec:
     opgen prints each sentence with its line, and lists at the end what it cannot read.
@@ -66,6 +67,7 @@ def command(operators: str, folder: str | None, edition: str, as_json: bool) -> 
         console.json_text([_plain(*page) for page in pages])
         return
     out = console.output()
+    show(out, *_editions(known.every(pages[0][0].api)))
     for spec, lines, rest in pages:
         text = read_page(spec, Path(folder))[0] if folder and spec.page else []
         page = spec.page.file if spec.page else "no page"
@@ -73,6 +75,18 @@ def command(operators: str, folder: str | None, edition: str, as_json: bool) -> 
         if rest:
             show(out, "", "no line of the page", *_facts(rest))
         show(out, "")
+
+
+def _editions(every: Sequence[Spec]) -> Iterator[Paragraph]:
+    """The editions of an operator's pages with their products, where there are several."""
+    from opgen.model import UNDATED
+    from opgen.report.layout import Paragraph
+
+    products: dict[str, list[str]] = {}
+    for spec in every:
+        products.setdefault(spec.edition or UNDATED, []).extend(spec.judges)
+    for edition, judged in products.items() if len(products) > 1 else ():
+        yield Paragraph(f"{edition}: {', '.join(judged)}", "edition", 9)
 
 
 def _page(file: str, as_json: bool) -> None:
@@ -129,8 +143,7 @@ def _shown(lines: list[PageLine], text: list[str]) -> Iterator[Paragraph]:
     from opgen.report.terminal import visible
 
     cited = {line.line: line for line in lines}
-    every = range(1, len(text) + 1) if text else sorted(cited)
-    for number in every:
+    for number in range(1, len(text) + 1) if text else sorted(cited):
         told = cited.get(number)
         words = visible(text[number - 1].strip()) if text else ""
         if words or told:

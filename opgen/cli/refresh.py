@@ -36,12 +36,6 @@ from opgen.cli.paths import OutputPath
     is_flag=True,
     help="Enumerate and compute every case again, changed or not.",
 )
-@click.option(
-    "--bundle",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
-    help="Bundle of the old lock, to say in ULP how much goldens changed.",
-)
 @options.seed_option()
 @click.option(
     "--summary",
@@ -59,7 +53,6 @@ def command(
     output: str | None,
     check: bool,
     recompute: bool,
-    bundle: str | None,
     seed: int,
     summary: str | None,
     force: bool,
@@ -68,20 +61,20 @@ def command(
 ) -> None:
     """Compare a suite with its lock, or rewrite the lock.
 
-    opgen enumerates the plan again, except for pages that it checked before from the same files
-    and with the same code. It says which cases were added, removed or changed, by how much, and
-    why. It computes only cases whose spec, plan, kernel or recipe changed.
+    opgen enumerates the plan again, page by page. It skips a page that it has already checked with
+    the same files and the same code of opgen. It says which cases were added, removed or changed,
+    and why. For a golden, it also says about how much it changed, as a fraction of the sum of the
+    absolute values of its elements. If opgen's code is unchanged, it computes only cases whose spec
+    or plan changed.
     """
     import shlex
-    from contextlib import nullcontext
     from pathlib import Path
 
-    import opgen
     from opgen.bundle.write.output import refuse
     from opgen.cli import console
     from opgen.files.resources import cases_folder, installed, specs_folder, unlike
     from opgen.generation.processes import mapped
-    from opgen.lock import checked
+    from opgen.lock import check_cache
     from opgen.lock.lockfile import Lock, read_lock
     from opgen.lock.refresh import refresh
     from opgen.model import TIERS
@@ -93,10 +86,11 @@ def command(
 
     options.only_one(check=check, output=output)
     request = Request(operators=operators, plan=plan)
+    if request.calls:
+        raise click.UsageError(f"--plan: {plan} is a file of calls; only plans have locks")
     pages, tier = request.pages()
     folder = cases_folder() if plan in TIERS else Path(plan.partition("::")[0]).parent
-    beside = folder / (plan if plan in TIERS else f"{request.name}.lock")
-    path = Path(lock) if lock else beside
+    path = Path(lock) if lock else folder / (plan if plan in TIERS else f"{request.name}.lock")
     old = read_lock(path) if path.exists() else Lock()
     for written in filter(None, (output, summary)):
         refuse(written, force=True)
@@ -105,42 +99,33 @@ def command(
     if check and not path.exists():
         raise click.UsageError(f"{path}: there is no lock to check; opgen refresh writes one")
     if installed() and folder.resolve() == cases_folder() and not (check or lock or output):
-        told = (
-            f"name the lock of your checkout with --lock cases/{path.name}, or install it with pip"
-            " install -e ."
-        )
         raise click.UsageError(
-            f"{path}: belongs to the installed copy, where a new lock would be lost; {told}"
+            f"{path}: belongs to the installed copy, where a new lock would be lost; name the lock"
+            f" of your checkout with --lock cases/{path.name}, or install it with pip install -e ."
         )
-    root = path.resolve().parent.parent
     foreign = [
         file
         for folder in (specs_folder(), *([cases_folder()] if plan in TIERS else []))
-        for file in unlike(folder, root)
+        for file in unlike(folder, path.resolve().parent.parent)
     ]
     if foreign:
-        told = (
-            f"is not what is in use, which lies in {specs_folder().parent}; install this checkout"
-            " first: pip install -e ."
+        raise click.UsageError(
+            f"{foreign[0]}: is not what is in use, which lies in {specs_folder().parent}; install"
+            " this checkout first: pip install -e ."
         )
-        raise click.UsageError(f"{foreign[0]}: {told}")
     held = old.some({spec.name for spec, _ in pages}) if operators else old
-    with (
-        console.progress("cases", None, quiet) as advance,
-        opgen.open(bundle) if bundle else nullcontext() as older,
-    ):
+    with console.progress("cases", None, quiet) as advance:
         refreshed = refresh(
             pages,
             tier,
             held,
             seed=seed,
             everything=recompute,
-            bundle=older,
             progress=advance,
             each=mapped(),
-            checked=checked.remembered(),
+            checked=check_cache.remembered(),
         )
-    checked.remember(refreshed.marks)
+    check_cache.remember(refreshed.marks)
     if summary:
         write_report(summary, as_markdown(refreshed), force)
     if as_json:
@@ -156,8 +141,8 @@ def command(
         if refreshed.changes:
             for fact in facts(refreshed):
                 console.note(fact, quiet)
-            words = ["opgen", "refresh", *operators, "--plan", plan, "--lock", str(path)]
-            words += ["--seed", str(seed)] if seed else []
+            seeded = ["--seed", str(seed)] if seed else []
+            words = ["opgen", "refresh", *operators, "--plan", plan, "--lock", str(path), *seeded]
             console.note(f"if you meant these changes: {shlex.join(words)}", quiet)
             raise click.exceptions.Exit(DIFFERENCE)
         return

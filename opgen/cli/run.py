@@ -19,7 +19,7 @@ from opgen.cli.options import (
     quiet_option,
     where_option,
 )
-from opgen.model import NOT_RUN, FileError, Problem
+from opgen.model import NOT_RUN, UNUSABLE, FileError, Problem
 
 if TYPE_CHECKING:
     from opgen.devices import Backend, Settings
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 @output_option("Results file to write.")
 @case_option()
 @where_option()
-@library_option("Run the calls last that, by this release or folder of errata, end the host.")
+@library_option(
+    "Run last the calls that end the host process, according to this release or folder of errata."
+)
 @click.option(
     "--list-backends",
     is_flag=True,
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False),
     help="Only cases that failed, crashed or are missing in this results file.",
 )
-@click.option("--status-only", is_flag=True, help="Call only the first phase.")
+@click.option("--status-only", is_flag=True, help="Run only the first phase.")
 @click.option(
     "--resume",
     is_flag=True,
@@ -77,9 +79,9 @@ def command(
     """Run a bundle on a device and write its answers: statuses, outputs, times.
 
     With --library or --status-only, calls that may end the host process come last. --status-only
-    calls only the first phase, which checks arguments.
+    runs no more than the first phase, which checks arguments.
 
-    If you interrupt the run, opgen writes the answers so far, and --resume continues from there.
+    If the run ends early, opgen keeps the answers so far, and --resume continues from there.
     opgen diff judges the answers.
     """
     import opgen
@@ -87,7 +89,7 @@ def command(
     from opgen.comparison.calls_by_page import deadly
     from opgen.comparison.statuses import BAD
     from opgen.devices.running import run
-    from opgen.oracle.erratafile import errata_of
+    from opgen.oracle.errata_folder import errata_of
     from opgen.report.terminal import counted
 
     device_to_run = _backend(backend, settings, output, force or resume)
@@ -125,10 +127,12 @@ def command(
     with opgen.Results.open(output) as written:
         note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)
         reasons = Counter(
-            answer.error for answer in written if answer.status == NOT_RUN and answer.error
+            f"{answer.status}: {answer.error}"
+            for answer in written
+            if answer.status in (NOT_RUN, UNUSABLE) and answer.error
         )
     for reason, count in reasons.most_common():
-        note(f"{output}: {count} skipped: {reason}", quiet)
+        note(f"{output}: {count} {reason}", quiet)
 
 
 def _backend(name: str, settings: Settings, output: str, replace: bool) -> Backend:

@@ -32,7 +32,9 @@ def variable(command: str, option: click.Parameter) -> str:
 
 def options(command: click.Command) -> dict[str, click.Parameter]:
     """The options of a command by the names that a person types."""
-    return {name_of(one): one for one in command.params if one.param_type_name == "option"}
+    return {
+        name_of(option): option for option in command.params if option.param_type_name == "option"
+    }
 
 
 def defaults(
@@ -74,7 +76,7 @@ def _unknown(
     known: Mapping[str, Mapping[str, object]],
 ) -> list[Problem]:
     """A problem for every name of an option or a command that there is none of."""
-    from opgen.files.yamlfile import did_you_mean
+    from opgen.model import did_you_mean
 
     everything = {key: None for has in known.values() for key in has}
     asked: list[tuple[str, str, Mapping[str, object], str]] = [

@@ -1,4 +1,4 @@
-"""``opgen unpack``: write a bundle as a tree of groups, to browse."""
+"""``opgen unpack``: write a bundle as HDF5 groups, one for each case, to browse."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from opgen.cli.choosing import choose_of
 def command(
     bundle: str, output: str, cases: tuple[str, ...], where: str, force: bool, quiet: bool
 ) -> None:
-    """Write a bundle as a tree of groups, to browse with any HDF5 viewer.
+    """Write a bundle as HDF5 groups, one for each case, to browse.
 
-    Each case has a group. Its attributes are the facts of the case. It holds the groups arguments,
-    inputs, storage, golden and bound.
+    Any HDF5 viewer opens the file. The attributes of a group are the facts of its case. The group
+    holds the groups arguments, inputs, storage, golden and bound.
     """
     import opgen
     from opgen.bundle.read.unpack import unpack

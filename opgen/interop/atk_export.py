@@ -8,16 +8,19 @@ Positive cases only. What ATK's case file has no place for (strides, formats, th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
+from opgen.calls.factorize import by_key
 from opgen.calls.kinds import KINDS
 from opgen.interop import exporting, names, npz_export
 from opgen.interop.atk_import import OURS
+from opgen.interop.completion import complete, without_outputs
 from opgen.interop.exporting import Export, spec_of
+from opgen.model import Argument, TensorDesc
 from opgen.spec.spec import Spec
 
 EXECUTOR = "executor_opgen.py"
@@ -35,8 +38,10 @@ def export(bundle: Bundle, target: str | Path, ids: Iterable[str], force: bool =
         (folder / EXECUTOR).write_bytes(_SOURCE.read_bytes())
         npz_export.write(folder, chosen.cases, _for_executor)
         for product in dict.fromkeys(case.product for case in chosen.cases):
+            cases = [case for case in chosen.cases if case.product == product]
             described = [
-                describe(case, spec_of(case)) for case in chosen.cases if case.product == product
+                describe(case, spec_of(case), outputs)
+                for case, outputs in zip(cases, _untold(cases), strict=True)
             ]
             (folder / f"atk_{product}.json").write_text(
                 json.dumps(described, indent=1) + "\n", encoding="utf-8"
@@ -66,18 +71,34 @@ def _refuse(case: CaseView) -> str:
     return "an empty array, for which ATK's case file has no form" if empty else ""
 
 
-def describe(case: CaseView, spec: Spec) -> dict[str, object]:
-    """One case of the case file. Its ``outputs`` are the null pointers that no mask tells: of an
-    output that a file does not name, an importer takes what the page says.
+def _untold(cases: Sequence[CaseView]) -> list[list[str]]:
+    """Of each case, the outputs that an importer would not find: those of which the page says
+    something else than the case, or not everything.
+    """
+    lacking = [without_outputs(spec_of(case), case.asked) for case in cases]
+    for rows in by_key((partial.spec.name, i) for i, partial in enumerate(lacking)).values():
+        complete(lacking[rows[0]].spec, [lacking[i] for i in rows])
+    return [
+        [
+            p.name
+            for p in partial.spec.outputs
+            if (p.name, "dtype") in partial.open
+            or _fact(partial.call.args[p.name]) != _fact(case.asked.args[p.name])
+        ]
+        for case, partial in zip(cases, lacking, strict=True)
+    ]
+
+
+def _fact(value: Argument) -> tuple[object, ...] | None:
+    return (value.shape, value.dtype) if isinstance(value, TensorDesc) else None
+
+
+def describe(case: CaseView, spec: Spec, untold: Sequence[str]) -> dict[str, object]:
+    """One case of the case file. Its ``outputs`` are the ``untold`` ones: of an output that a file
+    does not name, an importer takes what the page says.
     """
     args = case.call["args"]
-    null = [p.name for p in spec.outputs if p.mask is None and args[p.name] is None]
-    outputs = {"outputs": [_input(name, "tensor", None) for name in null]} if null else {}
-    inputs = [
-        _input(name, spec.kinds[name], args[name])
-        for name in args
-        if spec.parameters[name].kind != "output"
-    ]
+    outputs = {"outputs": [_input(name, "tensor", args[name]) for name in untold]} if untold else {}
     return {
         "id": case.row + 1,
         "case_name": case.id,
@@ -86,7 +107,11 @@ def describe(case: CaseView, spec: Spec) -> dict[str, object]:
         "api_type": f"{OURS}frozen",
         "aclnn_api_type": f"{OURS}frozen_aclnn",
         "standard": {"acc": "default", "perf": "not_key"},
-        "inputs": inputs,
+        "inputs": [
+            _input(name, spec.kinds[name], args[name])
+            for name in args
+            if spec.parameters[name].kind != "output"
+        ],
         **outputs,
     }
 

@@ -48,8 +48,9 @@ def read(path: str | Path, catalog: Catalog, products: Sequence[str]) -> Importe
     """
     products, file = known_products(products), str(path)
     if not products:
-        reason = "ATK names no product; say for which with --product, once or several times"
-        raise FileError.of(file, "", reason)
+        raise FileError.of(
+            file, "", "ATK names no product; say for which with --product, once or several times"
+        )
     document = values.json_document(path)
     if not isinstance(document, list):
         raise FileError.of(file, "", f"expects a JSON list of cases, not {shown(document)}")

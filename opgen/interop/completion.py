@@ -84,6 +84,20 @@ class PartialCall:
         return ""
 
 
+def without_outputs(spec: Spec, call: Call) -> PartialCall:
+    """A call of which only the inputs are known, and of tensors no format."""
+    names = [p.name for p in spec.outputs]
+    tensors = {
+        name: TensorDesc(desc.shape, desc.dtype, UNDEFINED)
+        for name, desc in call.args.items()
+        if isinstance(desc, TensorDesc)
+    }
+    args = {**call.args, **tensors, **dict.fromkeys(names)}
+    partial = PartialCall(spec, replace(call, args=args), {(name, "format") for name in tensors})
+    partial.lacks(*names)
+    return partial
+
+
 def _nothing(shape: tuple[int, ...]) -> TensorDesc:
     return TensorDesc(shape, UNDEFINED, UNDEFINED)
 

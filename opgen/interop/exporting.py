@@ -54,8 +54,9 @@ def choose(bundle: Bundle, ids: Iterable[str], refuse: Callable[[CaseView], str]
             export.cases.append(case)
     if not export.cases:
         reasons = "; ".join(f"{reason} ({len(left)})" for reason, left in export.left_out.items())
-        text = f"holds no case for this export: {reasons or 'it is empty'}"
-        raise FileError.of(str(bundle.path), "", text)
+        raise FileError.of(
+            str(bundle.path), "", f"holds no case for this export: {reasons or 'it is empty'}"
+        )
     return export
 
 

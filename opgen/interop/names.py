@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.yamlfile import did_you_mean
+from opgen.model import did_you_mean
 from opgen.spec.catalog import Catalog
 
 _ALIASES = {

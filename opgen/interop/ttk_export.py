@@ -69,8 +69,8 @@ def row(case: CaseView, spec: Spec) -> dict[str, str]:
         said = [desc.get(fact, blank) for desc in tensors.values()]
         if fact == "dtype":
             said = [names.spelled(word, names.NUMPY) for word in said]
-        if fact in _ALWAYS or any(one != blank for one in said):
-            cells[column] = tuple(tuple(one) if isinstance(one, list) else one for one in said)
+        if fact in _ALWAYS or any(item != blank for item in said):
+            cells[column] = tuple(tuple(item) if isinstance(item, list) else item for item in said)
     text = {
         "testcase_name": case.id,
         "api_name": case.op,

@@ -17,11 +17,10 @@ from typing import Any, TypeAlias
 
 from opgen.calls.kinds import KINDS, prototype
 from opgen.calls.vocabulary import known_products
-from opgen.files.yamlfile import did_you_mean
 from opgen.interop import names, ttk_kernels, values
 from opgen.interop.importing import Imported, ImportedCase, NotImported, gather
 from opgen.interop.names import Unreadable, shown
-from opgen.model import FileError, Problem
+from opgen.model import FileError, Problem, did_you_mean
 from opgen.spec.catalog import Catalog
 from opgen.spec.spec import Spec
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from opgen.calls.factorize import by_key
 from opgen.files.digests import digest_block, line_digest
-from opgen.lock.lockfile import LockEntry
 from opgen.model import FileError, Problem, collecting
 from opgen.spec.spec import Spec
 from opgen.suite.naming import product_in
@@ -184,9 +183,9 @@ def facts_of_suite(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:
     }
 
 
-def facts_of_lock(entries: Iterable[LockEntry]) -> dict[str, frozenset[str]]:
+def facts_of_lock(broken: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
     """Case id -> the rules that a lock says it breaks, and the product in its id."""
-    return {entry.id: entry.rules | {f"product {product_in(entry.id)}"} for entry in entries}
+    return {case: rules | {f"product {product_in(case)}"} for case, rules in broken.items()}
 
 
 def page_block(spec: Spec, folder: Path) -> str:

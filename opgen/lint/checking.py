@@ -1,4 +1,4 @@
-"""Checking files that people write: specs, plans and errata, all their problems at once."""
+"""Checking files that people write: specs, plans, errata and sizes, all their problems at once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from opgen.oracle import erratafile
 from opgen.oracle.errata import Errata
 from opgen.spec import specfile
 from opgen.spec.catalog import Catalog, disagreements, load_catalog, spec_files
+from opgen.spec.sizes import FILE as SIZES_FILE
+from opgen.spec.sizes import Sizes
 from opgen.spec.spec import Spec
 from opgen.suite.planning.plan import Plan, load_plan
 from opgen.suite.planning.plan_check import checked_plan
@@ -23,6 +25,7 @@ TELLING_KEYS: Mapping[str, tuple[str, ...]] = {
     "spec": ("parameters", "returns", "page"),
     "plan": ("axes", "tiers", "op"),
     "errata": ("stages", "tolerates", "release"),
+    "sizes": ("general", "relations", "operators"),
 }
 """What a file is -> keys that only such files have at their top."""
 
@@ -34,6 +37,7 @@ class Checked:
     specs: list[Spec] = field(default_factory=list)
     plans: list[Plan] = field(default_factory=list)
     errata: list[Errata] = field(default_factory=list)
+    sizes: list[Sizes] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
     @property
@@ -73,6 +77,10 @@ def check(paths: Iterable[Path] = ()) -> Checked:
         for path, shown in files["errata"]:
             with collecting(checked.problems):
                 checked.errata.append(erratafile.load(path, catalog, shown))
+        for path, shown in files["sizes"]:
+            with collecting(checked.problems):
+                checked.sizes.append(Sizes(yamlfile.read(path, shown)))
+                checked.sizes[-1].check(catalog.specs)
     if not paths:
         _check_completeness(checked)
     return checked
@@ -89,6 +97,7 @@ def _shipped() -> list[tuple[Path, str]]:
     """The files that opgen ships, and what messages call them."""
     specs, cases = specs_folder(), cases_folder()
     files = [(path, f"specs/{path.name}") for path in spec_files(specs)]
+    files.append((specs / SIZES_FILE, f"specs/{SIZES_FILE}"))
     files += [
         (path, f"specs/errata/{path.name}") for path in sorted((specs / "errata").glob("*.yaml"))
     ]
@@ -96,14 +105,16 @@ def _shipped() -> list[tuple[Path, str]]:
 
 
 def _kind_of(path: Path, shown: str) -> str:
-    """spec, plan or errata, by the keys at the top; FileError where it is none of them."""
+    """spec, plan, errata or sizes, by the keys at the top; FileError where it is none of them."""
     data = yamlfile.read(path, shown).data
     top = data if isinstance(data, dict) else {}
     votes = {kind: sum(key in top for key in keys) for kind, keys in TELLING_KEYS.items()}
     best = max(votes, key=lambda kind: votes[kind])
     if not votes[best]:
         known = "; ".join(f"a {kind} has {', '.join(keys)}" for kind, keys in TELLING_KEYS.items())
-        raise FileError([Problem(shown, None, "", f"is not a spec, plan or errata file: {known}")])
+        raise FileError(
+            [Problem(shown, None, "", f"is not a spec, plan, errata or sizes file: {known}")]
+        )
     return best
 
 

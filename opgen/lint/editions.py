@@ -79,8 +79,7 @@ def _alike(older: Fact | None, newer: Fact | None) -> bool:
 
 def newer_page(spec: Spec, folder: Path) -> Path | None:
     """The page of a spec's operator in a folder; None where there is none."""
-    names = [spec.page.file] if spec.page else []
-    for name in (*names, f"{spec.api}.md", f"{spec.api}.txt"):
+    for name in (*([spec.page.file] if spec.page else []), f"{spec.api}.md", f"{spec.api}.txt"):
         if (folder / name).exists():
             return folder / name
     return None

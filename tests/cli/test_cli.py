@@ -217,7 +217,7 @@ def test_one_thing_is_called_alike_everywhere() -> None:
             kind = parameter.type
             if isinstance(parameter, click.Option) and isinstance(kind, click.Path):
                 shown = {"FILE": kind.file_okay, "DIR": kind.dir_okay}
-                whole = {"FILE", "FILE|DIR", "DIR", "smoke|standard|full|models|FILE"}
+                whole = {"FILE", "FILE|DIR", "DIR", "smoke|standard|full|models|determinism|FILE"}
                 assert metavar in whole and ("FILE" in metavar) == shown["FILE"], (name, word)
     several = {word: metavars for word, metavars in said.items() if len(metavars) > 1}
     assert several == {
@@ -234,7 +234,7 @@ def test_one_thing_is_called_alike_everywhere() -> None:
         "page {}",
         "cases {} --ids",
         "coverage {} --plan smoke --json",
-        "mutants {} --mutant corners_missing --json",
+        "mutants {} --mutant border_missing --json",
         "refresh {} --check",
         "audit {} --pages .",
         "generate {} -o suite.h5",
@@ -248,6 +248,7 @@ def test_an_operator_goes_by_either_name(
     (tmp_path / "aclnnReflectionPad1dBackward.md").touch()
     said = []
     for name in ("reflection_pad1d_backward", "aclnnReflectionPad1dBackward"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))  # nothing is checked yet
         shown = run(*line.format(name).split(), *(["--force"] if "-o" in line else []))
         said.append((shown.exit_code, shown.stdout, shown.stderr))
         wrong = run(*line.format(name[:-2]).split(), *(["--force"] if "-o" in line else []))
@@ -260,7 +261,7 @@ def test_the_first_line_says_what_is_done_once_the_request_is_sound(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    few = ["--mutant", "corners_missing"] if command == "mutants" else []
+    few = ["--mutant", "output_truncated"] if command == "mutants" else []
     shown = run(command, "reflection_pad1d_backward", *few)
     assert shown.exit_code == 0 and shown.stderr.startswith("enumerating calls ...\n")
     for wrong in (["nothing"], ["--plan", "nothing"]):
@@ -285,6 +286,16 @@ def test_a_wrong_request_is_refused_before_anything_is_enumerated(
     monkeypatch.chdir(tmp_path)
     shown = run(command, *wrong)
     assert shown.exit_code == 2 and "enumerating" not in shown.stderr, shown.stderr
+
+
+def test_cases_says_what_it_does_before_it_does_it_but_not_to_programs() -> None:
+    told = {option: run("cases", "silu_backward", *option).stderr for option in [(), ("--json",)]}
+    assert told == {(): "enumerating calls ...\n", ("--json",): ""}
+
+
+def test_a_product_that_no_page_lists_is_one_that_a_device_should_refuse() -> None:
+    shown = run("ops", "avg_pool2d_backward").stdout
+    assert "ascend910_93  not on the page: a device should refuse every call" in shown
 
 
 # errors -------------------------------------------------------------------------------------------
@@ -446,19 +457,28 @@ def test_a_stream_that_is_closed_takes_nothing_and_gives_nothing(
         (["run", "{bundle}", "--backend", "touch", "-o", "{text}"], "exists already; --force"),
         (
             ["run", "{bundle}", "--backend", "mutant:none", "-o", "r.h5"],
-            "no such mutant; a correct device is mutant:nothing",
+            "mutant: none: no such mutant; opgen explain mutants lists them; mutant:nothing is a",
+        ),
+        (
+            ["run", "{bundle}", "--backend", "mutant", "-o", "r.h5"],
+            "mutant: name one, as in mutant:NAME; opgen explain mutants lists them; mutant:nothing",
         ),
         (["generate", "--product", "910b"], "no such product (did you mean 'ascend910b'?)"),
         (["explain", "161002", "avg_pol2d_backward"], "no such operator (did you mean 'avg_pool2d"),
         (["unpack", "{bundle}"], "Missing option '-o'"),
         (["ops", "avg_pool2d"], "no such operator (did you mean 'avg_pool2d_backward'?)"),
+        (["new", "plan", "no_backward"], "OP: no_backward: no such operator"),
+        (["explain", "--bundle", "{bundle}", "x*"], "ID|GLOB: x*: matches no case"),
+        (["mutants", "{bundle}"], "a file, not an operator; opgen inspect shows a bundle"),
+        (["learn", "{bundle}"], "FILE: name the bundle of these results of opgen run, with --bund"),
         (["page", "group_norm"], "no such operator (did you mean 'group_norm_backward'?)"),
         (["audit"], "Missing option '--pages'"),
         (["audit", "--pages", "{here}"], "cannot be read: No such file"),
-        (["check", "{text}"], "is not a spec, plan or errata file"),
+        (["check", "{text}"], "is not a spec, plan, errata or sizes file"),
         (["generate", "--product", "ascend910c"], "no such product (did you mean 'ascend910"),
         (["generate", "--plan", "smok"], "did you mean 'smoke'?"),
         (["generate", "-o", "{bundle}"], "exists already"),
+        (["generate", "nonsense", "-o", "{bundle}"], "no such operator"),
         (["generate", "--calls", "{empty}"], "empty.jsonl: holds no call"),
         (
             ["run", "{bundle}", "--backend", "torch", "-o", "r.h5", "--timeout", "nan"],
@@ -520,7 +540,7 @@ def test_ops_lists_pages_products_and_dtypes() -> None:
     (newer,) = json.loads(
         run("ops", "group_norm_backward", "--edition", "2026-08", "--json").output
     )
-    assert newer["judges"] == list(vocabulary().products)
+    assert newer["judges"] == [name for name in vocabulary().products if name != "ascend310b"]
 
 
 def test_check_counts_rules_and_compares_pages() -> None:
@@ -535,7 +555,7 @@ def test_check_counts_rules_and_compares_pages() -> None:
     )
     assert (
         shown.output.splitlines()[-1]
-        == f"no problem in {specs} specs, {plans} plans, {errata} errata files"
+        == f"no problem in {specs} specs, {plans} plans, {errata} errata files, 1 sizes file"
     )
     found = json.loads(run("check", "--json").output)
     assert found["problems"] == [] and len(found["specs"]) >= 5 and len(found["plans"]) >= 4
@@ -686,8 +706,8 @@ def test_a_plan_is_held_against_its_spec(tmp_path: Path) -> None:
         ),
         ("growW]", "growX]", "axes.size: nothing reads 'growX' (did you mean 'growW'?)"),
         (
-            "cubeMathType: {values: [0,",
-            "cubeMathType: {values: [300,",
+            "cubeMathType: default",
+            "cubeMathType: {values: [300], why: beyond its type}",
             "axes.cubeMathType.values: 300 does not fit -128 to 127",
         ),
         (
@@ -720,7 +740,7 @@ def test_inspect_shows_a_bundle_and_a_case(bundle: Path) -> None:
         "pad_height",
         "161002.7",
         "padH=2, kH=2",
-        "nearest_valid: one/FLOAT16/0",
+        "nearest valid: one/FLOAT16/0",
         "inconclusive: no data",
         "null",
     ):
@@ -896,6 +916,15 @@ def test_page_is_in_the_order_of_the_page() -> None:
     assert run("page", "convolution_backward.atlas", "--json").output.count('"spec"') == 1
 
 
+def test_page_names_the_editions_first() -> None:
+    shown = run("page", "avg_pool2d_backward").output
+    first, second, title = shown.splitlines()[:3]
+    assert first.startswith("edition  undated: ") and second.startswith("edition  2026-08: ")
+    assert "ascend950" in second and "ascend950" not in first and "ascend910b" in first
+    assert title.startswith("aclnnAvgPool2dBackward: ")
+    assert "edition  " not in run("page", "conv_tbc_backward").output, "it has one alone"
+
+
 def test_audit_says_what_stands_on_changed_lines(tmp_path: Path) -> None:
     (tmp_path / "aclnnReflectionPad2dBackward.txt").write_text("x\n" * 21, encoding="utf-8")
     shown = run("audit", "--pages", str(tmp_path), "reflection_pad2d_backward")
@@ -1021,6 +1050,44 @@ def test_accepted_calls_without_data_are_named_with_the_reason(tmp_path: Path) -
     )
     with opgen.open(path) as bundle:
         assert [case.phase for case in bundle] == [2, 2, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("budget", "key", "what"),
+    [
+        ("cases: 100", "cases", "left out"),
+        ("bytes: 1 KiB", "bytes", "left out"),
+        ("elements: 2**7", "elements", "without data"),
+    ],
+)
+def test_what_a_budget_leaves_out_is_named_with_its_key(
+    tmp_path: Path, budget: str, key: str, what: str
+) -> None:
+    op, plan = "reflection_pad2d_backward", tmp_path / "plan.yaml"
+
+    def cases(limit: str, *way: str) -> Result:
+        tier = f"tiers: {{smoke: {{strength: 1, {limit}}}}}"
+        plan.write_text(f"op: {op}\nextends: default\n{tier}\n", encoding="utf-8")
+        return run("cases", op, "--product", "ascend910b", "--plan", str(plan), *way)
+
+    def ids(limit: str) -> set[str]:
+        return {line.split("\t")[0] for line in cases(limit, "--ids").stdout.splitlines()}
+
+    shown = cases(budget, "--json")
+    [lost] = json.loads(shown.stdout)["pages"][op]["budgets"]
+    assert (lost["key"], lost["data_only"]) == (key, what == "without data")
+    gone = ids("elements: 2**20") - ids(budget)
+    assert gone == ({*lost["cases"]} if what == "left out" else {*()})
+    count, first = len(lost["cases"]), lost["cases"][0]
+    assert (
+        f"{op}: {count} cases {what}, because the plan limits '{key}': {first}, ...\n"
+        in shown.stderr
+    )
+    refused = cases("cases: 0")
+    assert (
+        refused.exit_code == 2
+        and "cases left out, because the plan limits 'cases'" in refused.stderr
+    )
 
 
 @pytest.mark.parametrize("command", ["generate", "cases"])

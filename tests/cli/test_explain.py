@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+import opgen
 from opgen.cli import main
+from opgen.comparison.statuses import VERDICTS
+from opgen.model.case import KINDS
 from opgen.oracle.callfiles import judge_given
-from opgen.report.words import words
+from opgen.quality.mutant_results import OUTCOMES
+from opgen.report.words import meanings, words
 from tests.learning import planted
 from tests.learning.test_learner import POOL
 
@@ -44,10 +51,61 @@ def test_without_an_argument_all_words() -> None:
         ("stride_swapped", "the strides of two axes are exchanged"),
         ("elements", "the largest number of elements of a case with data"),
         ("elements", "By default 2**20."),
+        ("bound", "opgen/report/STANDARDS.md names the cases"),
+        ("double benchmark", "with those of another device"),
+        ("mutant:stride_swapped", "the strides of two axes are exchanged"),
+        ("mutant:nothing", "without any fault"),
+        ("507899", "nothing about the call"),
+        ("with others", "The column isolated counts"),
     ],
 )
 def test_a_word_a_recipe_a_mutant(word: str, part: str) -> None:
     assert part in " ".join(explain(word).stdout.split())
+
+
+HEADS = ("TextTable", "_table")
+
+
+def _shown(path: Path) -> Iterator[str]:
+    """The headings of tables, and the labels of lines, that a module of opgen names."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    shown: list[ast.AST] = []
+    for call in calls:
+        function = call.func.id if isinstance(call.func, ast.Name) else ""
+        if function in HEADS:
+            shown += call.args
+        elif function == "Paragraph":  # a text, and a label or a Text of one with its style
+            labels = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "label")]
+            shown += [label.args[0] if isinstance(label, ast.Call) else label for label in labels]
+    inside = [node for root in shown for node in ast.walk(root)]
+    starred = {
+        ast.unparse(node.value).split("[")[0] for node in inside if isinstance(node, ast.Starred)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and starred & {*map(ast.unparse, node.targets)}:
+            shown += (
+                filter(None, node.value.keys) if isinstance(node.value, ast.Dict) else [node.value]
+            )
+    for node in (node for root in shown for node in ast.walk(root)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value.strip()
+
+
+def test_every_heading_and_label_is_explained() -> None:
+    package = Path(opgen.__file__).parent
+    shown = {word for path in package.rglob("*.py") for word in _shown(path)}
+    named = {word for word in shown if re.fullmatch(r"[a-z][a-z /]+", word)}
+    assert {"rule", "shared", "error / bound", "caught by", "covered", "page"} <= named
+    said = {"device", "phase", "known", *VERDICTS, *OUTCOMES, *KINDS}
+    assert [word for word in sorted(named | said) if not meanings(word)] == []
+
+
+@pytest.mark.parametrize("name", ["softmax_backward", "aclnnSoftmaxBackward"])
+def test_an_operator_is_explained_by_its_page(name: str) -> None:
+    (entry,) = entries(name)
+    assert entry["kind"] == "page softmax_backward"
+    assert "opgen ops softmax_backward" in str(entry["meaning"])
 
 
 def test_a_mutant_with_the_operators_to_which_it_applies() -> None:
@@ -55,6 +113,17 @@ def test_a_mutant_with_the_operators_to_which_it_applies() -> None:
     assert {"avg_pool2d_backward", "convolution_backward"} <= {*swapped["operators"]}  # type: ignore[misc]
     assert "silu_backward" in {*lost["operators"]} - {*swapped["operators"]}  # type: ignore[misc]
     assert "silu_backward" in explain("nan_lost").stdout
+
+
+@pytest.mark.parametrize("prefix", ["", "mutant:"])
+def test_a_member_of_a_family_with_its_rule(prefix: str) -> None:
+    family, rule = entries(f"{prefix}not_enforced/pad_height", "avg_pool2d_backward")[:2]
+    assert (family["word"], rule["word"]) == ("not_enforced/pad_height", "pad_height")
+    assert "a rule is not enforced. Here, it is pad_height." in str(family["meaning"])
+    assert rule["requires"] == "padH <= kH / 2"
+    told = explain(f"{prefix}not_enforced/pad_height", "avg_pool2d_backward").stdout
+    assert "line 79; answer to a call that breaks it: 161002.7" in told
+    assert explain(f"{prefix}not_enforced/pad_hight").exit_code == 2
 
 
 def test_a_code_is_a_short_screen_and_the_rules_of_the_operators_that_are_named() -> None:
@@ -101,16 +170,38 @@ def test_a_code_that_is_likely_and_demanded_of_no_rule(code: str) -> None:
     counts = {}
     for entry in entries(code):
         rules = {rule["rule"]: rule["clause"] for rule in entry["rules"]}  # type: ignore[attr-defined]
-        assert rules["stride_height_3d"] == rules["stride.min"] == "likely"
+        assert set(rules.values()) == {"likely"}
+        strides = {"stride_height_3d", "stride.min"} & rules.keys()
+        assert len(strides) == (0 if entry["page"] == "conv_tbc_backward" else 2)
         counts[entry["page"]] = len(rules)
     older = {"convolution_backward.ascend910b": 11}
-    assert counts == (older if "." in code else older | {"convolution_backward.2026-08": 17})
+    newer = {"convolution_backward.2026-08": 17, "conv_tbc_backward": 7}
+    assert counts == (older if "." in code else older | newer)
 
 
 def test_what_is_not_known_is_refused_with_the_nearest_name() -> None:
     shown = explain("pad_heigth")
     assert shown.exit_code == 2 and "did you mean 'pad_height'?" in shown.stderr
     assert explain("--bundle", __file__).exit_code == 2
+
+
+def test_a_word_of_two_words_needs_no_quotes() -> None:
+    assert entries("nearest", "valid") == entries("nearest valid") != []
+    assert explain("nearest", "valide").exit_code == 2
+
+
+def test_an_id_is_refused_with_the_command_that_explains_it() -> None:
+    name = "avg_pool2d_backward.910b.k2-s1x3-pad1"
+    shown = explain(name)
+    assert shown.exit_code == 2
+    assert f"of a case, write opgen explain --bundle FILE {name}" in shown.stderr
+
+
+def test_a_rule_of_several_operators_says_how_to_see_that_of_one() -> None:
+    remedy = "opgen explain bottom_below_height OP"
+    assert remedy in explain("bottom_below_height").stdout
+    one = explain("bottom_below_height", "reflection_pad2d_backward").stdout
+    assert "reflection_pad2d_backward" in one and remedy not in one
 
 
 def test_a_case_of_a_bundle(tmp_path: Path) -> None:

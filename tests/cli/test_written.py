@@ -111,7 +111,6 @@ SHARED = [
     ("generate --plan w.yaml::smoke --force -o w.yaml", "-o: w.yaml: is also given as --plan"),
     ("coverage b.h5 --html b.h5", "--html: b.h5: is also given as [OP]..."),
     ("coverage --calls c.jsonl --html c.jsonl", "--html: c.jsonl: is also given as --calls"),
-    ("refresh --lock w.yaml --bundle b.h5 -o b.h5", "-o: b.h5: is also given as --bundle"),
     ("refresh --lock w.yaml --summary w.yaml", "--lock: w.yaml: is also given as --summary"),
 ]
 

@@ -302,11 +302,13 @@ def test_a_finding_names_the_cases_it_touches(one: Spec, tmp_path: Path) -> None
     found, differs = with_cases(audit(one, tmp_path), {"one": facts_of_suite(one, suite)})
     assert not differs.cases
     assert found.cases == ("purposes", "in-company", "meant-in-company", "happens", "at-limit")
-    entries = [
-        LockEntry(case.id, "-", "-", "-", "-", expectation_text(case.page, case.library))
+    broken = {
+        case.id: LockEntry(
+            case.id, *"----", expectation=expectation_text(case.page, case.library)
+        ).rules
         for case in suite.cases
-    ]
-    found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_lock(entries)})
+    }
+    found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_lock(broken)})
     assert found.cases == ("in-company", "happens")
 
 
@@ -326,11 +328,13 @@ def test_the_line_of_a_product_touches_all_its_cases(
     mine = list(suite.cases) if product == "ascend910" else list(suite.cases)[1:]
     found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_suite(one, suite)})
     assert found.line == 2 and found.cases == tuple(case.id for case in mine)
-    entries = [
-        LockEntry(case.id, "-", "-", "-", "-", expectation_text(case.page, case.library))
+    broken = {
+        case.id: LockEntry(
+            case.id, *"----", expectation=expectation_text(case.page, case.library)
+        ).rules
         for case in suite.cases
-    ]
-    found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_lock(entries)})
+    }
+    found, _ = with_cases(audit(one, tmp_path), {"one": facts_of_lock(broken)})
     assert found.cases == tuple(case.id for case in mine)
 
 

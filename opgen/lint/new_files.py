@@ -1,26 +1,29 @@
-"""Starts of what people write for an operator: a plan, calls, a backend."""
+"""Templates for what people write for an operator: a plan, calls, a backend."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from string import Template
+from textwrap import wrap
 
 from opgen.calls.call_json import to_json
 from opgen.files.resources import cases_folder
 from opgen.files.textfile import read_text
-from opgen.spec.spec import Spec
+from opgen.spec.spec import Parameter, Spec
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_form import Axis
 from opgen.suite.selection import Request
 
 
-def start(what: str, op: str) -> str:
-    """The start of a ``plan``, of ``calls`` or of a ``backend`` for an operator; FileError for one
-    without a spec.
+def new_file(what: str, op: str) -> str:
+    """The template of a ``plan``, of ``calls`` or of a ``backend`` for an operator; FileError for
+    one without a spec.
 
-    >>> print(start("calls", "reflection_pad2d_backward").split(",")[0])
+    >>> print(new_file("calls", "reflection_pad2d_backward").split(",")[0])
     {"comment": "the page admits the status 0 (valid)"
     """
     (spec, plan), *_ = Request(operators=[op]).pages()[0]
@@ -73,13 +76,32 @@ def _calls(spec: Spec) -> Iterator[str]:
 
 
 def _backend(spec: Spec) -> str:
-    """A class that answers zeros, with the names of the operator's parameters."""
+    """A class that answers zeros, with what a case of the operator gives."""
     template = Template(Path(__file__).with_name("backend.txt").read_text(encoding="utf-8"))
+    begin = 8 * " " + "# "
+    lines = chain(
+        *(wrap(note, 100, initial_indent=begin, subsequent_indent=begin) for note in _notes(spec))
+    )
+    return template.substitute(op=spec.api, spec=spec.op, notes="\n".join(lines))
+
+
+def _notes(spec: Spec) -> Iterator[str]:
+    """What a class has of a case, and what it returns, a sentence each."""
     tensors = [*spec.inputs, *spec.outputs]
-    named = {
-        "inputs": spec.inputs,
-        "outputs": spec.outputs,
-        "attributes": [p for p in spec.parameters.values() if p not in tensors],
-    }
-    lists = {key: ", ".join(p.name for p in some) or "none" for key, some in named.items()}
-    return template.substitute(op=spec.api, spec=spec.op, **lists)
+    attributes = [p for p in spec.parameters.values() if p not in tensors and not p.is_list]
+    yield (
+        f"case.inputs: name -> array ({_names(spec.inputs)}), in the dtypes that opgen ops"
+        f' {spec.op} lists. Of BFLOAT16, take .astype("float64").'
+    )
+    if any(p.is_list for p in spec.parameters.values()):
+        yield "NAME[N] is a tensor of a list: NAME[0], NAME[1] and so on, as many as the call has."
+    yield f"case.args: name -> value ({_names(attributes)})."
+    if spec.modes:
+        yield "case.compute: the dtype to which the device rounds its inputs before it computes."
+    yield f"Return an array for each output that is asked for ({_names(spec.outputs)})."
+
+
+def _names(parameters: Iterable[Parameter]) -> str:
+    """Names of parameters; all tensors of a list have one."""
+    names = dict.fromkeys(re.sub(r"\[\d+\]", "[N]", p.name) for p in parameters)
+    return ", ".join(names) or "none"
