@@ -23,18 +23,17 @@ FIGURES = HERE / "figures.json"
 """What the pictures show, as the commands printed it when they were made."""
 
 FOUR = "avg_pool2d_backward convolution_backward group_norm_backward reflection_pad2d_backward"
-INSPECT = "opgen inspect opgen-smoke.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'"
-BROKEN = "opgen run suite.h5 --backend mutant:channel_block_lost -o results.h5"
-DIFF = "opgen diff suite.h5 results.h5 --html report.html"
+SUITE = "opgen generate avg_pool2d_backward group_norm_backward -o suite.h5"
+INSPECT = "opgen inspect suite.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'"
+BROKEN = "opgen run suite.h5 --backend mutant:channel_block_lost -o broken.h5"
+DIFF = "opgen diff suite.h5 broken.h5"
 TERMINALS = {"inspect": INSPECT, "diff": DIFF}
 """Picture -> the command that it shows."""
 
 SILENT = {
-    "inspect": ("opgen generate --quiet",),
-    "diff": (
-        "opgen generate avg_pool2d_backward group_norm_backward -o suite.h5 --quiet",
-        f"{BROKEN} --quiet",
-    ),
+    "inspect": (f"{SUITE} --quiet",),
+    "diff": (f"{BROKEN} --quiet",),
+    "report": (f"{DIFF} --html report.html --quiet",),
     "coverage": (f"opgen coverage {FOUR} --plan standard --html coverage.html",),
 }
 """Picture -> what comes before it."""
@@ -131,7 +130,8 @@ def png(page: Path, picture: Path, width: int, height: int) -> None:
         f"--screenshot={shot}",
     )
     with Image.open(shot) as taken:
-        few = taken.convert("RGB").crop((0, 0, width, height)).quantize(256, dither=0)
+        top = taken.convert("RGB").crop((0, 0, width, height))
+        few = top.quantize(256, Image.Quantize.MAXCOVERAGE, dither=0)
         few.save(picture, optimize=True)
 
 
@@ -144,7 +144,8 @@ def figures(folder: Path) -> dict[str, str]:
         for command in SILENT.get(picture, ()):
             shown(command, folder)
         if picture in TERMINALS:
-            texts[picture] = Text.from_ansi(shown(TERMINALS[picture], folder)).plain
+            text = Text.from_ansi(shown(TERMINALS[picture], folder)).plain
+            texts[picture] = text.rstrip("\n")  # which not every release of rich keeps
     for picture, (page, _, _) in PAGES.items():
         if "-" in picture:  # it shows what another one shows
             continue
