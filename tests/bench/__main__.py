@@ -46,7 +46,9 @@ def fastest_core() -> str:
 
 
 def main() -> None:
-    """One thread, the fastest kernel, then the benchmark; numpy must not be imported before."""
+    """One thread, the fastest kernel whatever the environment names, then the benchmark; numpy must
+    not be imported before.
+    """
     names = sorted(
         path.stem for path in Path(__file__).parent.glob("*.py") if not path.stem.startswith("_")
     )
@@ -57,7 +59,7 @@ def main() -> None:
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"
     if Path("/proc/cpuinfo").exists():
-        os.environ.setdefault("OPENBLAS_CORETYPE", fastest_core())
+        os.environ["OPENBLAS_CORETYPE"] = fastest_core()
     import_module(f"tests.bench.{sys.argv[1]}").main(sys.argv[2:])
 
 
