@@ -29,23 +29,24 @@ COVERED_BY = {
     "test_hostile.py": "bundle.read.opening",
     "test_merging.py": "bundle.read.readback",
     "test_ids.py": "report.terminal",
-    "test_cli.py": "bundle.results.summary lint.checking report.bundleview",
+    "test_report.py": "report.origin",
+    "test_cli.py": "bundle.results.summary lint.checking model.version",
     "test_covering.py": (
         "suite.covering.greedy suite.covering.model suite.covering.propagate suite.covering.solver"
         " suite.covering.tuples"
     ),
-    "test_aclnn.py": "devices.messages devices.process devices.worker",
+    "test_aclnn.py": "devices.messages devices.worker_process devices.worker",
     "test_command.py": "devices.runner_process",
     "test_runner_cpp.py": "devices.numeric_calls",
-    "test_statuses.py": "comparison.first_phase",
+    "test_statuses.py": "comparison.status_verdicts",
     "test_results.py": ("bundle.results.answers bundle.results.checks bundle.results.writer"),
-    "test_resume.py": "bundle.write.journal bundle.write.resuming",
+    "test_resume.py": "bundle.format.closing bundle.write.journal bundle.write.resuming",
     "test_errata.py": "oracle.errata_checks oracle.errata_form",
     "test_calls.py": (
         "files.gc_pause calls.kinds calls.arguments calls.argument_json calls.building model.call"
     ),
     "test_specfile.py": "spec.form_values spec.parameter_reader spec.rule_reader",
-    "test_fill.py": "numerics.draw numerics.draws",
+    "test_fill.py": "numerics.draw numerics.distributions",
     "test_import_ttk.py": "interop.completion interop.ttk_kernels interop.ttk_kernel_row",
     "test_export.py": "interop.exporting",
     "test_repro.py": (
@@ -60,21 +61,24 @@ COVERED_BY = {
         " devices.torch_losses devices.torch_pools"
     ),
     "test_probes.py": "generation.probe_calls",
-    "test_seeds.py": "generation.seeding bundle.read.unheld",
+    "test_seeds.py": "generation.seeding bundle.read.omitted_inputs",
     "test_observed.py": "oracle.as_page",
     "test_learner.py": "report.learning",
+    "test_second_source.py": "learning.release_folder",
     "test_pages.py": (
         "spec.pages.markdown spec.pages.page spec.pages.plain spec.pages.reading spec.pages.tables"
     ),
     "test_drafting.py": (
         "spec.drafting.breaches spec.drafting.cells spec.drafting.dtype_lists spec.drafting.pending"
-        " spec.drafting.joined spec.drafting.said spec.drafting.statements spec.drafting.values"
+        " spec.drafting.joined spec.drafting.placed_claim spec.drafting.statements"
+        " spec.drafting.values"
         " spec.drafting.ranks spec.drafting.axes spec.drafting.breached_limits"
         " spec.drafting.dtype_pairs spec.drafting.spelling"
     ),
     "test_language.py": (
         "spec.language.compiler spec.language.constants spec.language.parse spec.language.term"
     ),
+    "test_computing.py": "generation.bounding",
     "test_engine.py": "generation.storage",
     "test_suite.py": (
         "suite.naming suite.labelling calls.layout suite.budget suite.stored suite.inconclusive"
@@ -92,7 +96,7 @@ COVERED_BY = {
         " quality.mutants.interpolation"
     ),
     "test_verdicts.py": "comparison.comparing model.case model.status",
-    "test_default_plan.py": "suite.planning.usual_values",
+    "test_default_plan.py": "suite.planning.name_rules suite.planning.usual_values",
     "test_functions.py": "numerics.function_tables",
     "test_yamlfile.py": "model.problem",
     "test_given_data.py": "model.text",

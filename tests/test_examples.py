@@ -189,10 +189,17 @@ def device(path: Path) -> None:
     path.write_text(manual.split("```python\n")[1].split("```")[0], encoding="utf-8")
 
 
+def caught(path: Path) -> None:
+    asked = ["--plan", "standard", "--mutant", "scaled_1_001", "--json", "--quiet"]
+    shown = CliRunner().invoke(main, ["mutants", "silu_backward", *asked])
+    path.write_text(shown.stdout, encoding="utf-8")
+
+
 MAKERS: dict[str, Callable[[Path], None]] = {
     "suite.h5": lambda path: opgen(
         "generate", "avg_pool2d_backward", "group_norm_backward", "-o", str(path), "--quiet"
     ),
+    "pool.h5": lambda path: opgen("generate", "avg_pool2d_backward", "-o", str(path), "--quiet"),
     "torn.h5": torn,
     "calls.jsonl": calls,
     "my.jsonl": one_call,
@@ -215,6 +222,7 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "page.md": lambda path: path.write_text(page_text(), encoding="utf-8"),
     "draft.yaml": draft,
     "train.py": training,
+    "mutants.json": caught,
     "learnt-1": learnt,
     "learnt-2": learnt,
     "mine.py:Device": lambda path: device(path.with_name("mine.py")),
@@ -272,7 +280,7 @@ LAID_OUT = (
     "inspect suite.h5 avg_pool2d_backward.910b.invalid.pad_height.*",
     "inspect broken.h5",
     "learn library_sample.jsonl.gz",
-    "mutants reflection_pad1d_backward --mutant ceil_unclipped --mutant nan_lost",
+    "mutants reflection_pad1d_backward --mutant border_missing --mutant nan_lost",
     "ops",
     "page reflection_pad2d_backward",
     "refresh group_norm_backward --lock empty.lock --check",
@@ -396,8 +404,28 @@ def test_links_of_the_readme_lead_somewhere() -> None:
 
 
 def test_the_readme_names_every_command_once() -> None:
-    named = re.findall(r"^\| `opgen (\w+)` \|", README, re.MULTILINE)
-    assert sorted(named) == sorted(titles())
+    rows = dict(re.findall(r"^\| `opgen (\w+)` \| (.+?\.)[^.]* \|$", README, re.MULTILINE))
+    said = {
+        name: re.sub(r" \([^(]+\)|\[(\w+)\]\(.+?\)", r"\1", row).partition(". ")[0].rstrip(".")
+        for name, row in rows.items()
+    }
+    assert said == {name: title.rstrip(".") for name, title in titles().items()}
+
+
+def test_options_that_the_manuals_name_beside_a_command_are_its_own() -> None:
+    listed = {}
+    for name in titles():
+        named = main.get_command(click.Context(main), name)
+        assert named is not None
+        listed[name] = {word for parameter in named.params for word in parameter.opts}
+    seen = 0
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "opgen").rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        for name, rest in re.findall(r"\bopgen (\w+)([^`\n|;&#]*)", text):
+            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", rest if name in listed else ""):
+                seen += 1
+                assert option in {*listed[name], "--help"}, f"{path}: opgen {name} {option}"
+    assert seen > 50
 
 
 def test_exit_codes_are_read_off_the_comment() -> None:

@@ -31,7 +31,8 @@ from opgen.suite.planning.plan_form import (
 )
 from opgen.suite.planning.plan_form import TOP as PLAN_TOP
 from opgen.suite.planning.strides import VIEWS
-from opgen.suite.selection import Request, remarks
+from opgen.suite.remarks import remarks
+from opgen.suite.selection import Request
 
 FOLDER = Path(__file__).parents[1] / "opgen"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -108,7 +109,7 @@ def test_the_example_of_judging() -> None:
     assert doctest.testmod(callfiles).failed == 0
 
 
-def test_every_page_has_its_row_in_the_list_of_operators() -> None:
+def test_every_page_has_its_row_in_the_list_of_operators(tmp_path: Path) -> None:
     """All rows as the command prints them where the tests take their time; else those of a few
     operators.
     """
@@ -117,7 +118,10 @@ def test_every_page_has_its_row_in_the_list_of_operators() -> None:
     specs = catalog().specs
     assert [row.split("`")[1] for row in told] == [spec.api for spec in specs]
     some = [] if os.environ.get("OPGEN_SLOW") else ["hardswish_backward", "silu_backward"]
-    done = CliRunner().invoke(main, ["ops", "--markdown", *some])
+    measured = CliRunner().invoke(main, ["mutants", "--plan", "standard", "--json", "-q", *some])
+    (tmp_path / "mutants.json").write_text(measured.stdout, encoding="utf-8")
+    asked = ["ops", "--markdown", "--mutants", str(tmp_path / "mutants.json"), *some]
+    done = CliRunner().invoke(main, asked)
     printed = [line for line in done.stdout.splitlines() if line.startswith("| `")]
     apis = {line.split("`")[1] for line in printed}
     assert len(printed) >= 2 and printed == [row for row in told if row.split("`")[1] in apis]
@@ -128,8 +132,29 @@ def test_what_the_pages_say_of_rules_adds_up_to_all_rules() -> None:
     text = (FOLDER / "spec" / "OPERATORS.md").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in (text + printed).splitlines() if line.startswith("| `")]
     for row in rows:
-        rules, *said = map(int, row[3:8])
+        rules, *said = map(int, row[4:9])
         assert rules == sum(said), row
+
+
+def test_the_list_of_operators_is_whole_and_explains_each_mutant_that_is_not_caught() -> None:
+    text = (FOLDER / "spec" / "OPERATORS.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    heads = next(line for line in text.splitlines() if line.startswith("| operator"))
+    assert {len(row) for row in rows} == {len(heads.strip("| ").split(" | "))}
+    assert all(cell.strip(" -") for row in rows for cell in row)
+    counts = {row[0]: row[-3].split(" of ") for row in rows}
+    explained = re.findall(r"^\* (`\w+`): `[\w/]+`\.", text, re.MULTILINE)
+    assert explained == [api for api, (caught, of) in counts.items() if caught != of]
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "no JSON", '{"operators": {"silu_backward": 3}}'])
+def test_what_is_no_measure_of_mutants_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mutants.json"
+    path.write_text(text, encoding="utf-8")
+    command = ["ops", "silu_backward", "--markdown", "--mutants", str(path)]
+    told = CliRunner().invoke(main, command)
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert told.stderr.startswith(f"{path}: is not what opgen mutants")
 
 
 def test_the_list_of_deviations_is_what_the_command_prints() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,26 @@ def test_minimize_takes_the_first_case_that_fails(suite: Path, tmp_path: Path) -
     opgen.run(suite, "mutant:nothing", good)
     with pytest.raises(opgen.FileError, match="only a case that fails can be minimized"):
         opgen.minimize(suite, good, "*", "mutant:nothing")
+
+
+def test_explore_returns_what_fails_and_takes_a_backend_or_its_name(tmp_path: Path) -> None:
+    """Its causes are calls of a file, and a plan may be that file."""
+    explored = opgen.explore([PAD], FAULT, draws=300, causes=1)
+    (cause,) = explored.causes
+    assert explored.failed and explored.calls <= 300 and cause.failure.elements < 30
+    right = opgen.explore([PAD], backend("mutant:nothing"), draws=100)
+    assert not right.failed and not right.causes and right.calls == 100
+    path = tmp_path / "found.jsonl"
+    path.write_text(json.dumps(cause.line) + "\n", encoding="utf-8")
+    made = [
+        opgen.generate(output=tmp_path / f"{name}.h5", workers=1, **{name: str(path)})  # type: ignore[arg-type]
+        for name in ("plan", "calls")
+    ]
+    assert [one.path.read_bytes() for one in made] == [made[0].path.read_bytes()] * 2
+    with opgen.open(made[0].path) as bundle:
+        assert list(bundle.ids) == [cause.failure.id]
+    with pytest.raises(opgen.FileError, match="gone.jsonl: cannot be read"):
+        opgen.generate(plan=str(tmp_path / "gone.jsonl"), output=tmp_path / "none.h5")
 
 
 def test_judge_takes_a_file_or_dicts_and_names_every_bad_one(tmp_path: Path) -> None:

@@ -13,8 +13,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import opgen
+from opgen.lock.lockfile import NOTHING, read_lock
+from opgen.spec.catalog import catalog
 from tests.support import device_sample
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -112,9 +115,41 @@ def test_the_first_screen_is_what_the_commands_print(
     printed = opgen("inspect", "pool.h5", case) + opgen("diff", "pool.h5", "results.h5")
     blocks = re.findall(r"^```text\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     shown = [line for block in blocks for line in block.splitlines()]
-    assert len(shown) == 6
+    assert len(shown) == 8 and shown.count("...") == 2, "what is left out is marked"
     for line in shown:
         assert re.search(re.escape(line).replace(r"\.\.\.", r"\S+"), printed), line
+
+
+def test_the_rule_on_the_first_screen_is_that_of_the_spec() -> None:
+    (text, *_) = re.findall(r"^```yaml\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    shown = yaml.safe_load(text)
+    spec = yaml.safe_load((ROOT / "specs" / "avg_pool2d_backward.yaml").read_text("utf-8"))
+    assert {name: spec["rules"][name] for name in shown["rules"]} == shown["rules"]
+    ((code, clauses),) = shown["returns"].items()
+    assert [spec["returns"][code][clause] for clause in clauses] == [*clauses.values()]
+    newer = next(one for one in catalog().specs if one.name == "avg_pool2d_backward.2026-08")
+    (line,) = next(rule.at for rule in newer.rules if rule.id == "pad_height")
+    assert f"({line} in a newer edition)" in README
+
+
+def test_how_many_cases_expect_only_a_status() -> None:
+    """Counted in the lock of the smoke suite, where they have no digest of inputs."""
+    lock = read_lock(ROOT / "cases" / "smoke")
+    cases = [entry for page in lock.entries.values() for entry in page.values()]
+    share = sum(entry.inputs == NOTHING for entry in cases) / len(cases)
+    (some, of) = re.findall(r"(\d) of (\d) cases expect only a status", README)[0]
+    assert abs(share - int(some) / int(of)) < 0.02
+
+
+def test_the_share_of_simulated_faults_that_are_caught() -> None:
+    """As the list of operators has it, whose pages of one operator all have the count of all."""
+    text = (ROOT / "opgen" / "spec" / "OPERATORS.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`\w+`) .* (\d+) of (\d+) \| [\w ]+ \| \w+ \|$", text, re.MULTILINE)
+    of_operator = {api: (int(caught), int(of)) for api, caught, of in rows}
+    assert len(of_operator) == len(catalog().kinds)
+    caught, of = map(sum, zip(*of_operator.values(), strict=True))
+    (said,) = re.findall(r"`--plan standard` catches (\d+) % of the simulated faults", README)
+    assert int(said) == 100 * caught // of
 
 
 def test_the_part_that_everybody_reads_is_short() -> None:

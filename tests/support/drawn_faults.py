@@ -77,9 +77,11 @@ class FaultyDevice(MutantBackend):
     """A device that is right but for a drawn fault: the last element of every output is wrong."""
 
     name = "faulty"
+    usual = "nothing"
 
     def __init__(self, fault: DrawnFault) -> None:
         super().__init__()
+        self.device = "nothing"
         self.fault = fault
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
