@@ -71,10 +71,9 @@ def operator_places(environment: Mapping[str, str]) -> list[str]:
     """What to try for operators, in order: existing files only, then plain names for the system's
     loader.
     """
-    places: list[Path] = []
-    for path in _paths(environment, "OPGEN_OPAPI"):
-        names = ("libcust_opapi.so", *OPERATORS) if path.is_dir() else ("",)
-        places += [path / name for name in names]
+    names = ("libcust_opapi.so", *OPERATORS)
+    named = _paths(environment, "OPGEN_OPAPI")
+    places = [path / name for path in named for name in (names if path.is_dir() else ("",))]
     places += custom_libraries(environment)
     places += [folder / name for folder in toolkit_folders(environment) for name in OPERATORS]
     return [str(path) for path in dict.fromkeys(places) if path.is_file()] + list(OPERATORS)

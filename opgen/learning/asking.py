@@ -30,10 +30,7 @@ def open_rules(lesson: Lesson) -> dict[str, int]:
     """Rule -> how many more calls it needs, the neediest first: one that is not seen, or of which
     only hints speak. Calls that contradict each other need as many on either side.
     """
-    needs: dict[str, int] = {}
-    for outcome in lesson.outcomes:
-        if outcome.became == "not seen":
-            needs[outcome.rule.id] = LEAST
+    needs = {each.rule.id: LEAST for each in lesson.outcomes if each.became == "not seen"}
     for hint in lesson.hints:
         need = 2 * LEAST if hint.against else LEAST - len(hint.calls)
         for rule in hint.rules:

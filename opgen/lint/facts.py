@@ -163,14 +163,12 @@ def dtypes(spec: Spec, product: str) -> dict[str, tuple[str, ...]]:
         for dtype in names
     ]
     view = TableView(spec, from_calls(spec.api, spec.kinds, calls))
-    result: dict[str, tuple[str, ...]] = {}
-    for parameter in parameters:
-        rule = spec.rule.get(f"{parameter.name}.dtype")
-        if rule is not None:
-            result[parameter.name] = tuple(
-                names[i] for i in np.flatnonzero(rule.allows(view, len(names)))
-            )
-    return result
+    rules = {p.name: spec.rule.get(f"{p.name}.dtype") for p in parameters}
+    return {
+        name: tuple(names[i] for i in np.flatnonzero(rule.allows(view, len(names))))
+        for name, rule in rules.items()
+        if rule is not None
+    }
 
 
 def shared(listed: Mapping[str, tuple[str, ...]]) -> list[tuple[list[str], tuple[str, ...]]]:

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from opgen.calls.factorize import by_key
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.gc_pause import gc_paused
 from opgen.files.resources import specs_folder
@@ -67,9 +68,7 @@ class Catalog:
     @classmethod
     def of_all(cls, specs: Iterable[Spec], edition: str = "") -> Catalog:
         """The catalog of specs that have been read."""
-        pages: dict[str, list[Spec]] = {}
-        for spec in specs:
-            pages.setdefault(spec.op, []).append(spec)
+        pages = by_key((spec.op, spec) for spec in specs)
         heads = {
             op: Head(own[0].api, frozenset(spec.edition for spec in own))
             for op, own in pages.items()
@@ -225,9 +224,7 @@ def _catalog(edition: str) -> Catalog:
     if edition:
         shipped = catalog()
         return Catalog(shipped.heads, shipped.read, edition)
-    files: dict[str, list[Path]] = {}
-    for path in spec_files(specs_folder()):
-        files.setdefault(path.name.split(".", maxsplit=1)[0], []).append(path)
+    files = by_key((path.name.split(".")[0], path) for path in spec_files(specs_folder()))
     heads = {op: _head(paths) for op, paths in files.items()}
     return Catalog(heads, cache(lambda op: _read(files[op])))
 

@@ -273,10 +273,11 @@ class CompiledPlan:
         """What builds one call per row of value numbers (rows, axes), with edits on top of an
         earlier one.
         """
-        chosen: dict[Reference, AxisColumn] = {}
-        for i, refs in enumerate(self.refs):
-            for k, ref in enumerate(refs):
-                chosen[ref] = _column([level[k] for level in self.values[i]], rows[:, i])
+        chosen = {
+            ref: _column([level[k] for level in self.values[i]], rows[:, i])
+            for i, refs in enumerate(self.refs)
+            for k, ref in enumerate(refs)
+        }
         return CallBuilder(self.spec, len(rows), chosen, self.lets, edits)
 
 
