@@ -20,6 +20,9 @@ EQUAL = re.compile(r"(\w+)\.(dtype|format|rank|shape) == (\w+)\.\2( when .*)?")
 AXES = re.compile(r"(\w+)\.shape\[(-\d)\] == (\w+)\.shape\[(-\d)\]")
 OF_A_RANK = re.compile(r"( when|,) \w+\.rank (?:==|>|>=) \d+$")
 PRODUCTS = re.compile(r"product (==|!=|in|not in) (\([^()]*\)|'?\w+'?)")
+ITEM = re.compile(r"(\w+)\[\d\] (<= \d+(?: when .*)?)$")
+NOT_EMPTY = re.compile(rf"(\w+\.numel != 0) when ({PRODUCTS.pattern})")
+RANKS = re.compile(r"(\w+)\.rank in \([\d, ]*\)$")
 ARRAY = re.compile(r"\w+ == \w+\.shape$|\w+\.shape == \w+$")
 SAME_RANK = re.compile(
     r"((\w+)\.shape == (\w+)\.shape) when (?:\2\.rank == \3|\3\.rank == \2)\.rank$"
@@ -93,7 +96,11 @@ def named(
         text = by_product(spec, text) if rule.key == "format" else text
         most = re.fullmatch(r"(\w+\.rank) in \((0, 1, 2.*)\)", text)
         text = f"{most[1]} <= {most[2].split(', ')[-1]}" if most else text
-        if rule.key == "range":
+        filled = NOT_EMPTY.fullmatch(text) if rule.key == "empty" else None
+        held = PRODUCTS.fullmatch(filled[2]) if filled else None
+        if filled and held:
+            yield from ((f"{filled[1]} when product == {p}",) * 2 for p in products(spec, held))
+        elif rule.key == "range":
             yield from ((limit, limit) for limit in text.split(" and "))
         else:
             yield text if most or rule.key in ("min", "max") else rule.id, text
@@ -102,9 +109,10 @@ def named(
 def relations(spec: Spec, rule: Rule, names: Mapping[str, str]) -> Iterator[str]:
     """The requirements of a rule, equalities with their sides in order."""
     for guard in rule.guards:
-        when = f" when {plain(guard.when.text, names)}" if guard.when else ""
+        when = f" when {conjuncts(spec, plain(guard.when.text, names))}" if guard.when else ""
         text = from_the_end(spec, plain(guard.require.text, names))
         text = text.removeprefix("True == ").removesuffix(" == True")
+        text = re.sub(r"\.numel > 0$", ".numel != 0", text)
         chosen = FIRST.match(text)
         if chosen:
             result, first, rest = chosen.groups()
@@ -131,6 +139,20 @@ def relations(spec: Spec, rule: Rule, names: Mapping[str, str]) -> Iterator[str]
             continue
         said = SAME_RANK.sub(r"\1", said)
         yield OF_A_RANK.sub("", said) if AXES.match(said) else said
+
+
+def conjuncts(spec: Spec, when: str) -> str:
+    """The parts of a condition in order, its products as the page has them, without those that hold
+    for every rank that a tensor may have.
+    """
+    when = re.sub(r"not \(product in (\([^()]*\))\)", r"product not in \1", when)
+    of_page = PRODUCTS.sub(lambda held: f"product in {(*products(spec, held),)}", when)
+    parts = of_page.split(" and ")
+    if any(part.count("(") != part.count(")") for part in parts):
+        return of_page
+    ranks = [told for told in map(RANKS.fullmatch, parts) if told]
+    always = {told[0] for told in ranks if told[0] == spec.rule[f"{told[1]}.rank"].text}
+    return " and ".join(sorted({*parts} - always))
 
 
 def by_product(spec: Spec, text: str) -> str:
@@ -236,6 +258,10 @@ def says_too(name: str, fact: Fact, others: Mapping[str, Fact]) -> bool:
         return lines and (fact.says, fact.code) == (other.says, other.code)
     equal = EQUAL.fullmatch(fact.says)
     if equal and joined(fact, equal, others):
+        return True
+    item = ITEM.fullmatch(fact.says)
+    every = others.get(f"highest({item[1]}) {item[2]}") if item else None
+    if every and (fact.code == every.code and fact.lines & every.lines):
         return True
     axes = AXES.fullmatch(fact.says)
     if axes and axis_joined(fact, axes, others):

@@ -52,6 +52,10 @@ def rule(*requirements: str) -> str:
     return "\n".join(f"  r{i}: {{at: [4, 9], {told}}}" for i, told in enumerate(requirements))
 
 
+ARRAY = {
+    "x": "rank: [2]}\n  s: {kind: int_array, at: 6, length: [2]",
+    "own": ["s.length", "s.null"],
+}
 SAME = {
     "an equality in either direction": (
         {"rules": rule("require: dy.shape == x.shape")},
@@ -108,6 +112,23 @@ SAME = {
         },
         {"rules": rule("require: 'broadcastable(dy.shape, broadcast(x.shape, y.shape))'")},
     ),
+    "a condition in another order": (
+        {"rules": rule("when: \"product != 'ascend910' and mask[0]\", require: dy.numel == 3")},
+        {"rules": rule("when: \"mask[0] and product == 'ascend910b'\", require: dy.numel == 3")},
+    ),
+    "a condition that holds for every rank": (
+        {"rules": rule("when: 'x.rank in (2, 3) and mask[0]', require: dy.numel == 3"),
+         "x": "rank: [2, 3]"},
+        {"rules": rule("when: 'mask[0]', require: dy.numel == 3"), "x": "rank: [2, 3]"},
+    ),
+    "no empty tensor for one product": (
+        {"rules": rule("when: product == 'ascend910', require: x.numel > 0")},
+        {"x": "rank: [2], empty: false, when: {empty: product == 'ascend910'}", "own": ["x.empty"]},
+    ),
+    "a limit of all items of an array": (
+        {"rules": rule("require: 's[0] <= 9'"), **ARRAY},
+        {"rules": rule("require: highest(s) <= 9"), **ARRAY},
+    ),
 }  # fmt: skip
 OTHER = {
     "another code": (
@@ -150,6 +171,23 @@ OTHER = {
     "a condition": (
         {"rules": rule("require: dy.shape == x.shape")},
         {"rules": rule("when: 'mask[0]', require: dy.shape == x.shape")},
+    ),
+    "another part of a condition": (
+        {"rules": rule("when: \"product != 'ascend910' and mask[0]\", require: dy.numel == 3")},
+        {"rules": rule("when: product == 'ascend910b', require: dy.numel == 3")},
+    ),
+    "a condition that holds for one rank": (
+        {"rules": rule("when: 'x.rank in (2, 3) and mask[0]', require: dy.numel == 3"),
+         "x": "rank: [2, 3, 4]"},
+        {"rules": rule("when: 'mask[0]', require: dy.numel == 3"), "x": "rank: [2, 3, 4]"},
+    ),
+    "no empty tensor for another product": (
+        {"rules": rule("when: product == 'ascend910', require: x.numel > 0")},
+        {"x": "rank: [2], empty: false, when: {empty: product != 'ascend910'}", "own": ["x.empty"]},
+    ),
+    "another limit of all items of an array": (
+        {"rules": rule("require: 's[0] <= 8'"), **ARRAY},
+        {"rules": rule("require: highest(s) <= 9"), **ARRAY},
     ),
     "another rank": (
         {"dy": "rank: [1]"},

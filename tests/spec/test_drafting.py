@@ -13,8 +13,9 @@ from opgen.files import yamlfile
 from opgen.files.digests import line_digest
 from opgen.model import FileError
 from opgen.spec import specfile
+from opgen.spec.drafting.conditions import condition
 from opgen.spec.drafting.draft import draft
-from opgen.spec.drafting.facts import rule_ids, snake
+from opgen.spec.drafting.facts import DraftedParameter, Facts, Key, rule_ids, snake
 from opgen.spec.drafting.patterns import Pattern, Reader, Section, grammar, normal
 from opgen.spec.drafting.writing import flow, spec_text
 from opgen.spec.pages.reading import read_page
@@ -91,11 +92,16 @@ def line_of(text: str, words: str) -> int:
 
 @pytest.fixture
 def drafted(tmp_path):
-    """The facts of a page with some rows, codes or constraints of its own."""
+    """The facts of a page with some rows, codes or constraints of its own; ``swap``: words of the
+    page, and others in their place.
+    """
 
-    def make(**given):
-        path = tmp_path / "page.md"
-        path.write_text(page_text(**given), encoding="utf-8")
+    def make(swap=None, **given):
+        path, text = tmp_path / "page.md", page_text(**given)
+        for words, others in (swap or {}).items():
+            assert words in text
+            text = text.replace(words, others)
+        path.write_text(text, encoding="utf-8")
         return draft(read_page(path), "page.md")
 
     return make
@@ -128,6 +134,20 @@ def test_what_constrains_nothing_is_taken_as_nothing(row):
 @pytest.mark.parametrize(("section", "row"), PATTERNS, ids=names)
 def test_an_example_in_another_sentence_is_not_taken(section, row, other):
     assert READER.read(normal(other.format(row.example)), section) is None
+
+
+@pytest.mark.parametrize("row", grammar().conditions, ids=lambda row: row.example)
+def test_a_condition_is_a_term_and_the_rest_stays(row):
+    parameters = {
+        name: DraftedParameter(name, kind, 1)
+        for name, kind in {"A": "tensor", "P": "int_array", "n": "bool"}.items()
+    }
+    parameters["A"].keys["rank"] = Key([3, 4, 5], [1])
+    parameters["P"].keys["length"] = Key(["A.rank - 2"], [1])
+    facts = Facts(parameters)
+    term = row.says.format(flag="n", pointer="A", ranks="A.rank == 5")
+    assert condition(facts, f"{row.example}长度为1") == (term, "长度为1")
+    assert condition(facts, f"除非{row.example}长度为1")[0] == ""
 
 
 def test_words_that_look_like_names_are_none():
@@ -197,93 +217,6 @@ def test_codes_are_the_places_of_what_they_name(drafted):
     assert places["group.min"] == (161002, 0, lines[2])
 
 
-@pytest.mark.parametrize(
-    ("code", "names"),
-    [
-        (
-            "如果传入参数是必选输入，输出或者必选属性，且是空指针。",
-            {"dy", "x", "size", "mask", "dx"},
-        ),
-        ("Tensor为空指针。", {"dy", "x", "dx"}),
-        ("传入指针类型入参是空指针。", {"dy", "x", "size", "mask", "dx"}),
-    ],
-)
-def test_a_code_for_all_pointers_or_all_tensors_names_each(tmp_path, code, names):
-    text = page_text({"dx": "结果|-|FLOAT、BFLOAT16|ND|2-4|√"}, (code,))
-    for other in ("传入的dy、x、size或mask是空指针。", "mask[0]为True且dx为空指针。"):
-        text = text.replace(other, "无。")
-    path = tmp_path / "page.md"
-    path.write_text(text, encoding="utf-8")
-    assert set(draft(read_page(path), "page.md").facts.places) == {f"{n}.null" for n in names}
-
-
-def test_a_mask_says_when_an_output_may_be_null(drafted):
-    keys = drafted().facts.parameters["dx"].keys
-    assert (keys["null"].value, keys["mask"].value) == ("not mask[0]", "mask[0]")
-
-
-def test_a_code_joins_tensors_that_no_sentence_joins(drafted):
-    facts = drafted(codes=("dy、x和dx的shape不一致。",)).facts
-    shapes = {name: rule.require for name, rule in facts.rules.items() if rule.attribute == "shape"}
-    assert shapes == {"dy_shape": "dy.shape == x.shape", "dx_shape": "dx.shape == dy.shape"}
-    assert {facts.places[name].code for name in shapes} == {161002}
-
-
-RELATIONS = {
-    "shape需要与x满足broadcast关系。": {"broadcastable(dy.shape, x.shape)"},
-    "元素个数需要等于group*group。": {"dy.numel == group * group"},
-    "数据类型与x一致，且与dx的shape一致。": {"x.dtype == dy.dtype", "dy.shape == dx.shape"},
-}
-
-
-@pytest.mark.parametrize("sentence", RELATIONS)
-def test_sentences_about_several_parameters_are_rules(drafted, sentence):
-    rows = {"dy": f"梯度|{sentence}|FLOAT32、BFLOAT16|ND|2-4|√"}
-    told = {rule.require for rule in drafted(rows=rows).facts.rules.values()}
-    assert told >= RELATIONS[sentence] and drafted(rows=rows).facts.left() == {}
-
-
-def test_items_of_arrays_have_the_names_of_the_page_and_limits_of_each(drafted):
-    rows = {"size": "大小|长度为1(sH=sW)或2(sH, sW)，数值必须大于0。|INT64|-|-|-"}
-    keys = drafted(rows=rows).facts.parameters["size"].keys
-    assert keys["items"].value == {1: [["sH", "sW"]], 2: ["sH", "sW"]}
-    assert (keys["length"].value, keys["min"].value) == ([1, 2], 1)
-    rows = {"size": "大小|长度为2。size的两个数值都需小于x最后一维度的数值。|INT64|-|-|-"}
-    rules = drafted(rows=rows).facts.rules.values()
-    assert {rule.require for rule in rules} >= {"size[0] < x.shape[-1]", "size[1] < x.shape[-1]"}
-
-
-def test_a_clause_about_one_end_of_the_ranks_makes_two_rules(drafted):
-    facts = drafted(codes=("dy的维度大于4。",)).facts
-    assert "rank" not in facts.parameters["dy"].keys
-    ends = {rule.require: facts.places.get(name) for name, rule in facts.rules.items()}
-    assert ends["dy.rank <= 4"] and ends["dy.rank >= 2"] is None
-
-
-def test_a_shape_that_is_not_supported_is_a_rank_that_the_table_does_not_list(drafted):
-    facts = drafted(codes=("dy、x、size和dx的输入shape在支持范围之外。",)).facts
-    placed = {rule for rule, place in facts.places.items() if place.code == 161002}
-    assert placed == {"dy.rank", "x.rank", "dx.rank", "x_rank"}
-
-
-def test_a_shape_in_the_column_of_shapes_is_answered_as_what_the_column_lists(drafted):
-    rows = {"dx": "结果|-|FLOAT、BFLOAT16|ND|shape与x保持一致|√"}
-    code = "dy、x的输入shape在支持范围之外。"
-    assert "dx_shape" not in drafted(rows=rows, codes=(code,)).facts.places
-    rows = {**rows, "x": "数据|-|FLOAT|ND|shape与dy保持一致|√"}
-    assert len(drafted(rows=rows, codes=(code,)).facts.left()) == 1
-
-
-def test_a_code_for_items_beyond_an_extent_is_the_place_of_what_a_statement_says(drafted):
-    rows = {"size": "大小|长度为2。size的两个数值都需小于x最后一维度的数值。|INT64|-|-|-"}
-    code = "size内的数值大于等于x的维度。"
-    placed = drafted(rows=rows, codes=(code,)).facts.places
-    assert {r for r, place in placed.items() if place.code == 161002} == {
-        "size_axes", "size_axes_of_x",
-    }  # fmt: skip
-    assert len(drafted(codes=(code,)).facts.left()) == 1
-
-
 LETTERED = {
     "dy": "梯度|shape为(N,C,Hout,Wout)。|FLOAT|ND|4|√",
     "x": "数据|支持shape为(N,C,Hin,Win)。|FLOAT|ND|4|√",
@@ -296,231 +229,10 @@ def requirements(facts):
     return {rule.require for rule in facts.rules.values()}
 
 
-def test_shapes_that_a_page_writes_are_letters_and_a_rule_where_they_bind_an_earlier_one(drafted):
-    facts = drafted(rows=LETTERED, codes=("dy、x的输入shape在支持范围之外。",)).facts
-    assert facts.parameters["x"].keys["shape"].value == {4: ["N", "C", "Hin", "Win"]}
-    assert "x.shape" in facts.places and "dy.shape" not in rule_ids(facts)
-    assert {"Hout == size[0]", "Wout == size[1]"} <= requirements(facts)
-    several = "梯度|shape为(N,C)或(N,group)。|FLOAT|ND|2|√"
-    assert "shape" not in drafted(rows={"dy": several}).facts.parameters["dy"].keys
-
-
-def test_shapes_of_one_rank_say_the_rank_alone(drafted):
-    facts = drafted(rows={"dy": "梯度|-|FLOAT|ND|[K, L] 或 [L, K]|√"}).facts
-    assert facts.parameters["dy"].keys["rank"].value == [2]
-    assert "shape" not in facts.parameters["dy"].keys and "rank of dy" in facts.left().values()
-
-
-def test_a_list_has_the_rank_of_its_tensors_and_is_a_pointer_like_them(tmp_path):
-    rows = {"x": "数据|-|FLOAT|ND|列表中每个shape支持三维[K, L, M]|√"}
-    told = "如果传入参数为aclTensor或aclTensorList且非dx，是空指针。"
-    text = page_text(rows).replace("const aclTensor    *x", "const aclTensorList *x")
-    path = tmp_path / "page.md"
-    path.write_text(text.replace("传入的dy、x、size或mask是空指针。", told), encoding="utf-8")
-    facts = draft(read_page(path), path.name).facts
-    assert facts.parameters["x"].keys["rank"].value == [3]
-    nulls = {rule for rule, place in facts.places.items() if place.code == 161001}
-    assert nulls == {"dy.null", "x.null", "dx.null"}
-
-
-def test_the_dtypes_of_a_scalar_are_drafted_where_its_cell_lists_them(tmp_path):
-    path = tmp_path / "page.md"
-
-    def keys(cell):
-        text = page_text(
-            {"group": f"组数|-|{cell}|-|-|-"}, ("group的数据类型不在支持的范围之内。",)
-        )
-        path.write_text(text.replace("int64_t  ", "const aclScalar *", 1), encoding="utf-8")
-        facts = draft(read_page(path), path.name).facts
-        return facts.parameters["group"].keys, facts.places
-
-    told, places = keys("FLOAT32、BFLOAT16")
-    assert told["dtype"].value == {"any": ["FLOAT", "BFLOAT16"], "ascend910": ["FLOAT"]}
-    assert places["group.dtype"].code == 161002
-    assert "dtype" not in keys("数据类型可转换为FLOAT的类型")[0]
-
-
-def test_all_inputs_that_have_the_dtypes_of_a_sentence_have_one(drafted):
-    rows = {"dy": "梯度|-|FLOAT32、FLOAT16|ND|2-4|√", "x": "数据|-|FLOAT16、FLOAT32|ND|2-4|√"}
-    told = "- 支持FP16/FP32，所有输入的数据类型需保持一致"
-    facts = drafted(rows=rows, constraints=told).facts
-    assert "x.dtype == dy.dtype" in requirements(facts) and not facts.left()
-    rows["x"] = rows["x"].replace("FLOAT32", "INT64")
-    facts = drafted(rows=rows, constraints=told).facts
-    assert "x.dtype == dy.dtype" not in requirements(facts) and len(facts.left()) == 1
-
-
-def test_axes_are_numbers_that_the_page_names_and_products_of_what_stands_further_down(drafted):
-    rows = {
-        "dy": "梯度|shape为(N,C/group,K*H,size[1])。|FLOAT|ND|4|√",
-        "x": "数据|shape为(N,C,H,W)。|FLOAT|ND|4|√",
-        "size": "大小|size为2(K,L)。|INT64|-|-|-",
-        "dx": "结果|shape为(N,C/group,group)。|FLOAT|ND|3|√",
-    }
-    facts = drafted(rows=rows, codes=("dy的第二个维度和dx的第二个维度值不相同。",)).facts
-    first, last = (facts.parameters[name].keys["shape"].value for name in ("dy", "dx"))
-    assert first == {4: ["N", "Cgroupdx", "KHdy", "size1dy"]}
-    assert last == {3: ["N", "Cgroupdx", "groupdx"]}
-    told = {"C == Cgroupdx * group", "KHdy == K * H", "size1dy == size[1]", "groupdx == group"}
-    assert told <= requirements(facts) and facts.places["dx.shape"].code == 161002
-    unknown = {"dy": "梯度|shape为(N,C/scale)。|FLOAT|ND|2|√"}
-    assert "shape" not in drafted(rows=unknown).facts.parameters["dy"].keys
-
-
-def test_axes_that_a_page_names_get_letters_in_the_order_of_each_format(drafted):
-    rows = {"x": "数据|-|FLOAT|NCHW、NHWC|4|√", "dy": "梯度|NC维度和x保持一致。|FLOAT|NCHW|4|√"}
-    facts = drafted(rows=rows, codes=("NC维度不一致。",)).facts
-    shape = facts.parameters["x"].keys["shape"].value
-    assert shape == {4: {"NCHW": ["N", "C", "Hx", "Wx"], "NHWC": ["N", "Hx", "Wx", "C"]}}
-    assert facts.parameters["dy"].keys["shape"].value == {4: ["N", "C", "Hdy", "Wdy"]}
-    assert facts.places["x.shape"].code == 161002
-    assert drafted(codes=("NC维度不一致。",)).facts.left()  # no axes are told
-
-
-def test_the_output_of_a_pad_has_axes_enlarged_by_its_items(drafted):
-    rows = {
-        "dy": "梯度|shape需要与reflection_pad2d正向传播的output一致。|FLOAT|ND|3-4|√",
-        "x": "数据|-|FLOAT|ND|3-4|√",
-    }
-    facts = drafted(rows=rows).facts
-    assert {"Wdy == Wx + size[0] + size[1]", "Hdy == Hx + size[2] + size[3]"} <= requirements(facts)
-    assert facts.parameters["x"].keys["shape"].value[3] == ["C", "Hx", "Wx"]
-
-
-def test_items_whose_order_follows_from_the_format_hold_under_it(drafted):
-    told = "表示输出x分别在N、C、H、W或N、H、W、C维度上的空间大小"
-    rows = {"x": "数据|-|FLOAT|NCHW、NHWC|4|√", "size": f"{told}|-|INT64|-|-|-"}
-    rules = [(r.when, r.require) for r in drafted(rows=rows).facts.rules.values()]
-    assert ("dy.format == 'NHWC'", "C == size[3]") in rules
-    assert ("dy.format != 'NHWC'", "C == size[1]") in rules and ("", "N == size[0]") in rules
-
-
-def test_rules_that_a_pattern_writes_need_all_that_they_name(drafted):
-    told = "shape需要与reflection_pad2d正向传播的output一致。"
-    rows = {"dy": f"梯度|{told}|FLOAT|ND|2|√", "x": "数据|-|FLOAT|ND|2|√"}
-    left = drafted(rows=rows).facts  # two axes have no letters
-    assert not left.rules.keys() & {"dy_axes", "dy_relation"} and left.left()
-    facts = drafted(codes=("group值不在x维度范围内。", "x的取值为负数。")).facts
-    limits = {"group >= -max(x.rank, 1)", "group < max(x.rank, 1)"}
-    assert limits <= requirements(facts)
-    placed = {facts.rules[n].require for n, place in facts.places.items() if n in facts.rules}
-    assert limits <= placed
-
-
-def test_a_code_of_a_rule_under_conditions_is_its_place_and_no_other_rule(drafted):
-    told = "表示输出x分别在N、C、H、W或N、H、W、C维度上的空间大小"
-    rows = {"x": "数据|-|FLOAT|NCHW、NHWC|4|√", "size": f"{told}|-|INT64|-|-|-"}
-    facts = drafted(rows=rows, codes=("x与size在N、C维度上的size不同。",)).facts
-    channel = [name for name, rule in facts.rules.items() if rule.require == "C == size[1]"]
-    assert len(channel) == 1 and facts.rules[channel[0]].when == "dy.format != 'NHWC'"
-    assert channel[0] in facts.places
-
-
-def test_one_shape_with_letters_that_differ_is_for_a_person(drafted):
-    rows = {**LETTERED, "dx": "结果|shape需要与dy一致。shape为(N,C,Hin,Win)。|FLOAT|ND|4|√"}
-    left = drafted(rows=rows)
-    assert "dx_shape" in left.facts.disputed
-    assert "have one shape, and axes that differ" in " ".join(left.facts.left().values())
-
-
-def test_a_code_for_what_the_table_does_not_list_leaves_those_without_a_list(drafted):
-    rows = {"x": "数据|-|FLOAT|-|2|√"}
-    facts = drafted(rows=rows, codes=("dy、x的数据类型和数据格式不在支持的范围之内。",)).facts
-    assert {"dy.dtype", "dy.format", "x.dtype"} <= facts.places.keys()
-    assert "no list for this code in the table names x" in " ".join(facts.left().values())
-
-
-def test_what_a_note_leaves_open_is_pending(drafted):
-    left = drafted(constraints="- 数据格式有时为NCHW。")
-    assert {"dy.format", "x.format", "dx.format"} <= left.pending
-
-
-def test_the_result_of_a_broadcast_is_a_rule_under_its_code(drafted):
-    facts = drafted(codes=("dx的shape与dy和x的broadcast结果不一致。",)).facts
-    (name,) = [n for n, rule in facts.rules.items() if "broadcast" in rule.require]
-    assert facts.rules[name].require == "dx.shape == broadcast(dy.shape, x.shape)"
-    assert facts.places[name].code == 161002
-
-
-def test_a_clause_about_less_than_the_page_demands_makes_two_facts(drafted):
-    rows = {"size": "大小|长度为2，数值大于0。|INT64|-|-|-"}
-    facts = drafted(rows=rows, codes=("size的某个维度值小于0。",)).facts
-    assert facts.parameters["size"].keys["min"].value == 0 and "size.min" in facts.places
-    assert [r.require for r in facts.rules.values() if "lowest" in r.require] == [
-        "lowest(size) >= 1"
-    ]
-    assert "size_least" not in facts.places
-    facts = drafted(codes=("dy的某个维度值小于0。",)).facts
-    assert facts.parameters["dy"].keys["dims"].value == [0, None] and "dy.dims" in facts.places
-
-
-@pytest.mark.parametrize(
-    ("sentence", "items"),
-    [("最后两个元素均大于零", {1, 2}), ("第二个元素的取值大于0", {1}), ("第五个元素大于0", set())],
-)
-def test_some_items_of_an_array_have_a_least_value(drafted, sentence, items):
-    rows = {"size": f"大小|长度为3，且{sentence}。|INT64|-|-|-"}
-    told = {
-        rule.require for rule in drafted(rows=rows).facts.rules.values() if "size" in rule.require
-    }
-    assert told == {f"size[{item}] >= 1" for item in items}
-
-
-def test_formats_that_a_product_lacks_stand_under_it(drafted):
-    rows = {"dy": "梯度|-|FLOAT|NCHW、NHWC|4|√"}
-    note = "- Atlas 训练系列产品：参数dy的数据格式不支持NHWC。"
-    key = drafted(rows=rows, constraints=note).facts.parameters["dy"].keys["format"]
-    assert key.value == {"any": ["NCHW", "NHWC"], "ascend910": ["NCHW"]}
-
-
-def test_a_clause_of_an_output_that_a_mask_asks_for_is_its_place(drafted):
-    codes = ("当mask[0]为true，dx的数据类型不在支持的范围之内时。",)
-    assert drafted(codes=codes).facts.places["dx.dtype"].code == 161002
-    assert len(drafted(codes=(codes[0].replace("dx", "dy"),)).facts.left()) == 1
-
-
-def test_a_code_that_a_table_is_not_kept_is_that_of_its_lists_and_equalities(drafted):
-    placed = drafted(codes=("dy和x的数据类型不满足参数说明的约束。",)).facts.places
-    assert {r for r, place in placed.items() if place.code == 161002} == {
-        "dy.dtype", "x.dtype", "x_dtype",
-    }  # fmt: skip
-
-
-def test_a_code_for_the_ranks_of_all_names_each(drafted):
-    facts = drafted(codes=("输入输出的shape不是2维或者3维或4维。",)).facts
-    assert {r for r in facts.places if r.endswith(".rank")} == {"dy.rank", "x.rank", "dx.rank"}
-
-
-def test_the_last_alternative_of_a_clause_is_one_too(drafted):
-    placed = drafted(codes=("dy和x的shape不一致，或者group大于50。",)).facts.places
-    assert {"dy_shape", "group.max"} <= {*placed}
-
-
-def test_a_list_between_commas_is_read_whole(drafted):
-    rows = {"dy": "梯度|数据格式为NCL，NCHW、NCDHW，位宽与x一致。|FLOAT|-|2-4|√"}
-    told = drafted(rows=rows)
-    assert told.facts.parameters["dy"].keys["format"].value == ["NCL", "NCHW", "NCDHW"]
-    assert len(told.facts.left()) == 1
-
-
-def test_what_one_product_lacks_all_tensors_of_the_dtype_lack(drafted):
-    rows = {
-        "dy": "梯度|数据类型与x一致。|FLOAT32、BFLOAT16|ND|2-4|√",
-        "x": "数据|-|FLOAT、BFLOAT16|ND|2-4|√",
-    }
-    note = "- Atlas 训练系列产品：参数x的数据类型不支持BFLOAT16。"
-    keys = drafted(rows=rows, constraints=note).facts.parameters["dy"].keys["dtype"]
-    assert keys.value == {"any": ["FLOAT", "BFLOAT16"], "ascend910": ["FLOAT"]}
-
-
 def test_a_list_that_is_that_of_another_is_answered_as_the_equality(drafted):
     facts = drafted(codes=("dy和x的数据类型不一致。",)).facts
     assert facts.places["x.dtype"] == facts.places["x_dtype"]
     assert "dy.dtype" not in facts.places
-
-
-def test_a_code_for_the_product_is_its_place(drafted):
-    assert drafted(codes=("当前处理器不支持该算子。",)).facts.places["product"].code == 161002
 
 
 def test_a_pointer_that_no_code_names_is_assumed(tmp_path):
@@ -555,88 +267,6 @@ def test_a_table_of_dtypes_is_the_rule_that_its_rows_have_in_common(drafted, row
     assert all(len(at) == len(rows) for at in rules.values())
 
 
-def test_dtypes_that_a_product_combines_are_a_rule_for_it(drafted):
-    told = "- Atlas 训练系列产品：当dy为{}，x必须为{}。\n"
-    told = told.format("FLOAT16", "FLOAT16或FLOAT32") + told.format("FLOAT32", "FLOAT32")
-    facts = drafted(rows=FREE, constraints=told).facts
-    rules = [rule for rule in facts.rules.values() if rule.require == FLOAT_OR]
-    assert [rule.when for rule in rules] == ["product in ('ascend910',)"]
-
-
-def test_dtypes_that_promote_are_no_rule_unless_one_is_no_real_number(drafted):
-    told = "数据类型需要与x的数据类型满足数据类型推导规则。"
-    rows = {**FREE, "dy": f"梯度|{told}|FLOAT16、FLOAT|ND|2-4|√"}
-    codes = ("dy、x的数据类型不满足数据类型推导规则。",)
-    facts = drafted(rows=rows, codes=codes).facts
-    assert facts.left() == {} and not any(".dtype" in r.require for r in facts.rules.values())
-    rows["x"] = "数据|-|FLOAT、COMPLEX64|ND|2-4|√"
-    assert len(drafted(rows=rows, codes=codes).facts.left()) == 2
-
-
-def test_a_name_without_its_ending_and_the_only_output_are_the_parameters(tmp_path):
-    path = tmp_path / "page.md"
-    text = page_text({"dx": "结果|-|FLOAT|ND|2|√"}, ("x、out的shape不一致。",))
-    path.write_text(text.replace("<td>x</td>", "<td>xOptional</td>").replace("*x,", "*xOptional,"))
-    facts = draft(read_page(path), path.name).facts
-    assert "dx.shape == xOptional.shape" in requirements(facts)
-    path.write_text(text.replace("*size,", "*xOptional,"))
-    assert "dx.shape == x.shape" in requirements(draft(read_page(path), path.name).facts)
-
-
-KEYS = {
-    "size": [
-        ("size的长度为2，值仅支持1", "range", [1, 1]),
-        ("长度为2，数值大于0", "min", 1),
-        ("长度为2，大小应该在[0,7]的范围内", "range", [0, 7]),
-    ],
-    "group": [("当前仅支持输入2", "range", [2, 2])],
-    "x": [("每个维度的取值小于等于2^20", "dims", [0, 1 << 20])],
-    "dx": [
-        ("可选输出，若mask[0]为True，则需要输出，否则不输出", "mask", "mask[0]"),
-        ("由mask的第0个元素控制是否输出，mask第0个元素为True时会进行输出", "null", "not mask[0]"),
-    ],
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "told", "key", "value"), [(name, *one) for name, told in KEYS.items() for one in told]
-)
-def test_sentences_that_are_keys(drafted, name, told, key, value):
-    cells = ROWS[name].split("|")
-    rows = {name: "|".join((cells[0], told, *cells[2:]))}
-    assert drafted(rows=rows).facts.parameters[name].keys[key].value == value
-
-
-def test_an_enum_whose_words_stand_on_lines_of_their_own(tmp_path):
-    path = tmp_path / "page.md"
-    told = (
-        "枚举如下：<br>0：KEEP_DTYPE，保持输入的数据类型进行计算。<br>2：USE_FP16，支持降精度计算。"
-    )
-    text = page_text({"group": f"模式|{told}|INT8|-|-|-"}, ("group的值非0、2两值之一。",))
-    path.write_text(text.replace("int64_t             group", "int8_t  group"), encoding="utf-8")
-    facts = draft(read_page(path), path.name).facts
-    assert facts.parameters["group"].keys["enum"].value == {0: "KEEP_DTYPE", 2: "USE_FP16"}
-    assert facts.places["group.enum"].code == 161002
-    path.write_text(path.read_text("utf-8").replace("非0、2两值", "非0、1两值"), encoding="utf-8")
-    assert "group.enum" not in draft(read_page(path), path.name).facts.places
-
-
-def test_values_of_a_tensor_have_limits(drafted):
-    rows = {"x": "数据|取值范围为[0, group)。|FLOAT|ND|2-4|√"}
-    told = {"values(x) >= 0", "values(x) < group"}
-    assert told <= requirements(drafted(rows=rows).facts)
-
-
-def test_a_letter_in_the_column_of_shapes_has_a_limit_and_not_the_values(drafted):
-    rows = {"x": "数据|-|FLOAT|ND|(N, C)<br>C为类别数，必须大于0|√"}
-    facts = drafted(rows=rows).facts
-    assert "C > 0" in requirements(facts) and not facts.left()
-    told = drafted(rows={"x": "数据|-|FLOAT|ND|(N, C)<br>L为类别数，必须大于0|√"}).facts
-    assert not requirements(told) & {"L > 0", "values(x) > 0"} and told.left()
-    rows = {"x": "数据|值必须大于0|FLOAT|ND|2|√"}
-    assert "values(x) > 0" in requirements(drafted(rows=rows).facts)
-
-
 def test_what_the_table_calls_optional_may_be_null(tmp_path):
     path = tmp_path / "page.md"
     text = page_text().replace("<td>size</td><td>输入", "<td>size</td><td>可选输入")
@@ -645,17 +275,6 @@ def test_what_the_table_calls_optional_may_be_null(tmp_path):
     assert (key.value, key.at) == (True, [line_of(text, "<td>size")])
     path.write_text(text, encoding="utf-8")  # a code names it all the same
     assert line_of(text, "传入的dy") in draft(read_page(path), path.name).facts.left()
-
-
-def test_words_of_a_string_that_stand_on_lines_of_their_own(tmp_path):
-    path = tmp_path / "page.md"
-    told = "none：不应用缩减。<br>sum：求和输出。"
-    text = page_text({"group": f"方式|{told}|-|-|-|-"}, ())
-    path.write_text(text, encoding="utf-8")
-    assert draft(read_page(path), path.name).facts.left()  # a number has no words
-    path.write_text(text.replace("int64_t             group", "char *group"), encoding="utf-8")
-    facts = draft(read_page(path), path.name).facts
-    assert facts.parameters["group"].keys["enum"].value == ["none", "sum"] and not facts.left()
 
 
 BY_PRODUCT = """\
@@ -676,166 +295,6 @@ def test_a_column_of_a_product_says_what_holds_for_it(drafted):
     assert line in facts.parameters["x"].keys["empty"].at and not facts.left()
 
 
-def test_a_rule_of_a_pattern_holds_for_the_product_and_under_its_own_condition(drafted):
-    told = "表示输出x分别在N、C、H、W或N、H、W、C维度上的空间大小"
-    note = f'<!-- npu="910" id9 -->\n<br>{told}\n<!-- end id9 -->'
-    rows = {"x": "数据|-|FLOAT|NCHW、NHWC|4|√", "size": f"大小|{note}|INT64|-|-|-"}
-    rules = [(r.when, r.require) for r in drafted(rows=rows).facts.rules.values()]
-    assert ("product in ('ascend910',) and dy.format == 'NHWC'", "C == size[3]") in rules
-
-
-PLACES = {
-    "输入的数据类型不在支持的范围内。": {"dy.dtype", "x.dtype"},
-    "group不满足取值范围。": {"group.min"},
-    "size的长度与参数说明中不一致。": {"size.length"},
-    "dy、size的shape不满足参数要求。": {"dy.rank", "size.length"},
-    "dy的维度小于2。": {"dy.rank"},
-    "size的维度小于1。": {"size_least"},
-    "dy的dim不为2、3、4。": {"dy.rank"},
-    "dy的shape中存在小于0的值。": {"dy.dims"},
-    "dy、x的shape不满足infershape结果。": {"dy.rank", "x.rank", "dy_shape"},
-    "group值不满足要求。": {"group.min"},
-    "dy的维度小于2。dy的维度大于4。": {"dy_rank_least", "dy_rank_most"},
-}
-
-
-@pytest.mark.parametrize("code", PLACES)
-def test_a_code_for_what_the_table_demands_is_its_place(drafted, code):
-    placed = drafted(codes=(code,)).facts.places
-    assert {r for r, place in placed.items() if place.code == 161002} == PLACES[code]
-
-
-def test_a_code_for_lengths_of_which_the_page_tells_one_leaves_the_other(drafted):
-    rows = {"size": "大小|-|INT64|-|-|-"}
-    facts = drafted(rows=rows, codes=("size、mask的长度与参数说明中不一致。",)).facts
-    assert facts.places["mask.length"].code == 161002 and "size.length" not in facts.places
-    assert "no length for this code names size" in facts.left().values()
-
-
-@pytest.mark.parametrize(
-    "code", ["dy的维度小于3。", "x不满足取值范围。", "mask、x的长度与参数说明中不一致。"]
-)
-def test_a_code_for_what_the_table_does_not_demand_is_left(drafted, code):
-    assert len(drafted(codes=(code,)).facts.left()) == 1
-
-
-def test_a_code_for_null_inputs_leaves_the_optional_ones(tmp_path):
-    path = tmp_path / "page.md"
-    text = page_text({"dx": "结果|-|FLOAT|ND|2|√"}, ()).replace(
-        "mask[0]为True且dx为空指针。", "无。"
-    )
-    text = text.replace("传入的dy、x、size或mask是空指针。", "传入的非可选输入是空指针。")
-    path.write_text(text.replace("<td>x</td>", "<td>xOptional</td>").replace("*x,", "*xOptional,"))
-    assert {*draft(read_page(path), path.name).facts.places} == {"dy.null"}
-
-
-def test_what_a_parameter_is_where_it_is_given_needs_no_condition(drafted):
-    rows = {"dx": "结果|当指针dx不为空时，shape与x一致。|FLOAT|ND|2-4|√"}
-    assert "dx.shape == x.shape" in requirements(drafted(rows=rows).facts)
-    rows = {"dx": "结果|当指针x不为空时，shape与x一致。|FLOAT|ND|2-4|√"}
-    assert "dx.shape == x.shape" not in requirements(drafted(rows=rows).facts)
-
-
-SHAPED = {
-    "dy": "梯度|shape=[T,H]或[B,S,H]。|FLOAT|ND|2-3|√",
-    "x": "数据|shape=[T,2H]或[B,S,2H]。|FLOAT|ND|2-3|√",
-}
-
-
-def test_axes_that_are_products_of_letters_are_rules_where_an_earlier_tensor_has_these(drafted):
-    facts = drafted(rows=SHAPED).facts
-    assert facts.parameters["dy"].keys["shape"].value == {2: ["S", "H"], 3: ["B", "S", "H"]}
-    assert facts.parameters["x"].keys["shape"].value == {2: ["S", "Hx"], 3: ["B", "S", "Hx"]}
-    assert "Hx == 2 * H" in requirements(facts)
-    other = {**SHAPED, "x": SHAPED["x"].replace("2H", "2K")}
-    assert "shape" not in drafted(rows=other).facts.parameters["x"].keys
-
-
-@pytest.mark.parametrize(
-    ("told", "rule"),
-    [
-        ("size_H/输出shape的高度H<=50", "size[0] <= 50 * Hdx"),
-        ("$N * C * size_H$ <= 2^31-1", "N * C * size[0] <= 2147483647"),
-        (r"N \* C \* dy_H < 2^31", "N * C * Hdy < 2147483648"),
-        ("dy_W*dy_H<2^31", "Wdy * Hdy < 2147483648"),
-    ],
-)
-def test_limits_of_products_of_axes_are_rules(drafted, told, rule):
-    image = "-|-|FLOAT|NCHW|4|√"
-    rows = {"dy": image, "dx": image, "size": "表示输入dy在H和W维度上的空间大小|-|INT64|-|-|-"}
-    assert rule in requirements(drafted(rows=rows, constraints=f"- {told}").facts)
-    rows["size"] = "大小|-|INT64|-|-|-"
-    told_of_size = drafted(rows=rows, constraints=f"- {told}").facts
-    assert (rule in requirements(told_of_size)) == ("size" not in told)
-
-
-def test_a_length_may_be_a_rank_less_a_number(drafted):
-    rows = {"size": "大小|数组长度为x维度减2。|INT64|-|-|-"}
-    assert drafted(rows=rows).facts.parameters["size"].keys["length"].value == ["x.rank - 2"]
-
-
-def test_a_length_may_be_the_extent_of_an_axis_that_an_earlier_tensor_has(drafted):
-    rows = {**SHAPED, "size": "大小|数组长度为H，数组中的每个值都是素数。|INT64|-|-|-"}
-    facts = drafted(rows=rows).facts
-    assert facts.parameters["size"].keys["length"].value == ["H"] and len(facts.left()) == 1
-    rows["size"] = rows["size"].replace("H", "K")
-    assert "length" not in drafted(rows=rows).facts.parameters["size"].keys
-
-
-def test_words_that_are_no_names_begin_a_part(drafted):
-    told = "数据类型支持FLOAT16、FLOAT,Device侧的aclTensor,undefined支持ND,shape支持2-3维"
-    keys = drafted(rows={"x": f"数据|{told}。|-|-|-|√"}).facts.parameters["x"].keys
-    assert (keys["format"].value, keys["rank"].value) == (["ND"], [2, 3])
-    assert keys["dtype"].value == ["FLOAT16", "FLOAT"]
-
-
-def test_a_scalar_that_may_be_0_or_at_least_1_has_a_rule_under_the_condition(drafted):
-    rows = {"group": "组数|group需要为0或者大于等于1。|INT64|-|-|-"}
-    facts = drafted(rows=rows, codes=("group小于1且不为0。",)).facts
-    (rule,) = [name for name, rule in facts.rules.items() if rule.when == "group < 1"]
-    assert facts.rules[rule].require == "group == 0" and facts.places[rule].code == 161002
-
-
-def test_a_code_of_a_broadcast_names_each_shape_once_and_leaves_what_is_written(drafted):
-    facts = drafted(codes=("dy、x、dx的shape不满足broadcast关系。",)).facts
-    assert not any("broadcast" in text for text in requirements(facts))  # dy has the shape of x
-    rows = {"dy": "梯度|-|FLOAT|ND|2-4|√"}
-    facts = drafted(rows=rows, codes=("dy、x、dx的shape不满足broadcast关系。",)).facts
-    assert "broadcastable(dy.shape, x.shape)" in requirements(facts)
-    assert "a broadcast that is written names dx" in facts.left().values()
-
-
-ALL = {
-    "参数不满足参数说明中的要求。": {"dy.rank", "x.rank", "dx.rank", "dy_shape", "x_rank"},
-    "参数数据类型不匹配。": {"dy.dtype", "x.dtype", "dx.dtype", "x_dtype"},
-    "多个输入tensor之间的shape信息不匹配、输入属性不在取值范围。": {
-        "dy_shape",
-        "x_rank",
-        "x.rank",
-        "group.min",
-    },
-    "如果传入参数为aclTensor或aclTensorList，数据类型不同。": {"x_dtype", "x.dtype"},
-    "输入的shape不在支持的范围内，不满足长度要求。": {"dy.rank", "x.rank", "x_rank", "dy_shape"},
-}
-
-
-@pytest.mark.parametrize("code", ALL)
-def test_a_code_for_all_of_a_kind_is_the_place_of_each(drafted, code):
-    placed = drafted(codes=(code,)).facts.places
-    assert {r for r, place in placed.items() if place.code == 161002} == ALL[code]
-
-
-def test_outputs_that_are_asked_for_are_left_where_a_code_names_their_pointers(tmp_path):
-    path = tmp_path / "page.md"
-    text = page_text().replace("mask[0]为True且dx为空指针。", "无。")
-    told = "传入的dy、x、size、mask、求解dx时是空指针。"
-    path.write_text(text.replace("传入的dy、x、size或mask是空指针。", told), encoding="utf-8")
-    facts = draft(read_page(path), path.name).facts
-    nulls = {r for r, place in facts.places.items() if place.code == 161001}
-    assert nulls == {"dy.null", "x.null", "size.null", "mask.null"}
-    assert "null unless it is computed names dx" in facts.left().values()
-
-
 def test_codes_below_the_second_phase_are_codes_too(tmp_path):
     path = tmp_path / "page.md"
     told = page_text(codes=()) + "## aclnnTentBackward\n"
@@ -843,44 +302,6 @@ def test_codes_below_the_second_phase_are_codes_too(tmp_path):
     head = "<tr><th>返回值</th><th>错误码</th><th>描述</th></tr>"
     path.write_text(f"{told}<table>{head}{rows}</table>\n", encoding="utf-8")
     assert draft(read_page(path), path.name).facts.places["dy.rank"].code == 161002
-
-
-def test_a_code_for_some_items_is_the_place_of_their_limits(drafted):
-    rows = {"size": "大小|长度为3，且最后两个元素均大于零。|INT64|-|-|-"}
-    facts = drafted(rows=rows, codes=("size最后两个元素中的某个元素值小于1。",)).facts
-    assert {facts.rules[r].require for r, p in facts.places.items() if p.code == 161002} == {
-        "size[1] >= 1",
-        "size[2] >= 1",
-    }
-
-
-def test_a_line_that_announces_others_keeps_no_rule_open(drafted):
-    assert not drafted(constraints="- 下列数据类型一致：").pending
-    assert drafted(constraints="- 下列数据类型一致").pending
-
-
-DISPUTED = {
-    "a shape that may be empty, and not": (
-        {"dy": "梯度|支持空Tensor。shape需要与x一致。|FLOAT32、BFLOAT16|ND|2-4|√"},
-        {"x.empty"},
-    ),
-    "ranks that are the same, and differ": (
-        {"dy": "梯度|维度与x一致。|FLOAT32、BFLOAT16|ND|2|√", "x": "数据|-|FLOAT|ND|3|√"},
-        {"dy_rank", "dy.rank", "x.rank"},
-    ),
-    "a shape that is the same, and broadcasts": (
-        {"dy": "梯度|shape需要与x一致。shape需要与x满足broadcast关系。|FLOAT32、BFLOAT16|ND|2-4|√"},
-        {"dy_shape"},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", DISPUTED)
-def test_what_the_page_contradicts_is_left_to_a_person(drafted, name):
-    rows, disputed = DISPUTED[name]
-    told = drafted(rows=rows)
-    assert told.facts.disputed == disputed and disputed <= told.pending
-    assert len(told.facts.left()) == 1
 
 
 def test_a_table_that_writes_an_input_of_the_prototype_makes_it_an_output(tmp_path):
@@ -899,13 +320,830 @@ def test_a_table_that_writes_an_input_of_the_prototype_makes_it_an_output(tmp_pa
     assert "'dx' is read and written" in facts.left()[facts.parameters["dx"].line]
 
 
-def test_a_dtype_for_one_product_stands_under_it(drafted):
-    a2 = "Atlas A2 训练系列产品/Atlas A2 推理系列产品"
-    rows = {"x": f"数据|数据类型支持FLOAT、DOUBLE(仅{a2}支持)。|-|ND|2-4|√"}
-    assert drafted(rows=rows).facts.parameters["x"].keys["dtype"].value == {
-        "any": ["FLOAT"],
-        "ascend910b": ["FLOAT", "DOUBLE"],
+SHAPED = {
+    "dy": "梯度|shape=[T,H]或[B,S,H]。|FLOAT|ND|2-3|√",
+    "x": "数据|shape=[T,2H]或[B,S,2H]。|FLOAT|ND|2-3|√",
+}
+
+
+# what a page says: the page, and what its draft has -----------------------------------------------
+PROMOTES = "数据类型需要与x的数据类型满足数据类型推导规则。"
+AXES_OF_BOTH = "表示输出x分别在N、C、H、W或N、H、W、C维度上的空间大小"
+TWO_BELOW = "大小|长度为2。size的两个数值都需小于x最后一维度的数值。|INT64|-|-|-"
+NO_NULLS = {"传入的dy、x、size或mask是空指针。": "无。", "mask[0]为True且dx为空指针。": "无。"}
+OUTPUT = {"dx": "结果|-|FLOAT、BFLOAT16|ND|2-4|√"}
+OPTIONAL = {"<td>x</td>": "<td>xOptional</td>", "*x,": "*xOptional,"}
+A_SCALAR = {"int64_t             group": "const aclScalar *group"}
+A_MODE = {"int64_t             group": "int8_t  group"}
+MODES = (
+    "模式|枚举如下：<br>0：KEEP_DTYPE，保持输入的数据类型进行计算。"
+    "<br>2：USE_FP16，支持降精度计算。|INT8|-|-|-"
+)
+WORDS_OF_A_STRING = {"group": "方式|none：不应用缩减。<br>sum：求和输出。|-|-|-|-"}
+CLASSES = "数据|-|FLOAT|ND|(N, C)<br>{}为类别数，必须大于0|√"
+IMAGE = "-|-|FLOAT|NCHW|4|√"
+SIZED = {"dy": IMAGE, "dx": IMAGE, "size": "表示输入dy在H和W维度上的空间大小|-|INT64|-|-|-"}
+UNSIZED = {**SIZED, "size": "大小|-|INT64|-|-|-"}
+
+
+A_FLAG = {"int64_t             group": "bool group"}
+TWO_ARRAYS = {
+    "const aclBoolArray *mask": "const aclIntArray *mask",
+    "mask[0]为True且dx为空指针。": "无。",
+}
+ASKED_FOR = {
+    "mask[0]为True且dx为空指针。": "无。",
+    "传入的dy、x、size或mask是空指针。": "传入的dy、x、size、mask、求解dx时是空指针。",
+}
+
+
+def convolution(*cells: str, swap: dict[str, str] = A_FLAG, **rows: str) -> dict[str, object]:
+    """A page of an operator with spatial axes, and rows of a table that speak of one product, each
+    a head and a cell.
+    """
+    head = BY_PRODUCT[: BY_PRODUCT.index("<tr><th>dtype")]
+    table = "".join(f"<tr><th>{c.replace('|', '</th><td>-</td><td>')}</td></tr>" for c in cells)
+    image = "|FLOAT16、BFLOAT16|NCL、NCHW、NCDHW|参见约束说明。|√"
+    stride = "步长|数组长度为x维度减2，数值必须大于0。|INT64|-|-|-"
+    told = {"dy": f"梯度|{PROMOTES}{image}", "x": f"数据|-{image}", "size": stride, **rows}
+    dims = "## 功能说明\n- 接口功能：卷积。此函数支持1D、2D和3D卷积。\n## 函数原型"
+    constraints = f"{head}{table}</table>\n"
+    swap = {"## 函数原型": dims, **swap}
+    return {"rows": told, "constraints": constraints, "codes": (), "swap": swap}
+
+
+def sized(told: str, rule: str, alone: bool) -> dict[str, tuple[dict, dict]]:
+    """A limit of axes: a rule, and without what the items of ``size`` are only if it is alone."""
+    note = {"constraints": f"- {told}"}
+    return {
+        f"a limit: {told}": ({"rows": SIZED, **note}, {"rules": {rule}}),
+        f"a limit without sizes: {told}": (
+            {"rows": UNSIZED, **note},
+            {"rules": {rule}} if alone else {"lacks": {rule}},
+        ),
     }
+
+
+def of_code(code: str, *placed: str) -> dict[str, tuple[dict, dict]]:
+    """A code alone: the rules of which it is the place, or one line that is left."""
+    told = {"placed": {*placed}} if placed else {"left": 1}
+    return {f"code: {code}": ({"codes": tuple(code.split("|"))}, told)}
+
+
+def of_key(name: str, told: str, key: str, value: object) -> dict[str, tuple[dict, dict]]:
+    """A sentence of a parameter that is a key."""
+    cells = ROWS[name].split("|")
+    rows = {name: "|".join((cells[0], told, *cells[2:]))}
+    return {f"key: {told}": ({"rows": rows}, {"keys": {f"{name}.{key}": value}})}
+
+
+TOLD: dict[str, tuple[dict, dict]] = {
+    # codes of null pointers
+    "a code for all pointers": (
+        {
+            "rows": OUTPUT,
+            "codes": ("如果传入参数是必选输入，输出或者必选属性，且是空指针。",),
+            "swap": NO_NULLS,
+        },
+        {"placed": {f"{n}.null" for n in ("dy", "x", "size", "mask", "dx")}, "null": set()},
+    ),
+    "a code for all tensors": (
+        {"rows": OUTPUT, "codes": ("Tensor为空指针。",), "swap": NO_NULLS},
+        {"placed": {f"{n}.null" for n in ("dy", "x", "dx")}, "null": set()},
+    ),
+    "a code for arguments that are pointers": (
+        {"rows": OUTPUT, "codes": ("传入指针类型入参是空指针。",), "swap": NO_NULLS},
+        {"placed": {f"{n}.null" for n in ("dy", "x", "size", "mask", "dx")}, "null": set()},
+    ),
+    "a code for null inputs leaves the optional ones": (
+        {
+            "rows": {"dx": "结果|-|FLOAT|ND|2|√"},
+            "codes": (),
+            "swap": {
+                **NO_NULLS,
+                "无。</td></tr>\n<tr><td>": "传入的非可选输入是空指针。</td></tr>\n<tr><td>",
+                **OPTIONAL,
+            },
+        },
+        {"placed": set(), "null": {"dy"}},
+    ),
+    "outputs that are asked for, nobody says how": (
+        {
+            "swap": {
+                "mask[0]为True且dx为空指针。": "无。",
+                "传入的dy、x、size或mask是空指针。": "传入的dy、x、size、mask、求解dx时是空指针。",
+            }
+        },
+        {"null": {"dy", "x", "size", "mask"}, "left": "null unless it is computed names dx"},
+    ),
+    "a mask says when an output may be null": (
+        {},
+        {"keys": {"dx.null": "not mask[0]", "dx.mask": "mask[0]"}},
+    ),
+    # rules about several parameters
+    "a code joins tensors that no sentence joins": (
+        {"codes": ("dy、x和dx的shape不一致。",)},
+        {
+            "rules": {"dy.shape == x.shape", "dx.shape == dy.shape"},
+            "lacks": {"dx.shape == x.shape"},
+            "placed": {"dy_shape", "dx_shape"},
+        },
+    ),
+    "a broadcast": (
+        {"rows": {"dy": "梯度|shape需要与x满足broadcast关系。|FLOAT32、BFLOAT16|ND|2-4|√"}},
+        {"rules": {"broadcastable(dy.shape, x.shape)"}, "left": 0},
+    ),
+    "a product of numbers": (
+        {"rows": {"dy": "梯度|元素个数需要等于group*group。|FLOAT32、BFLOAT16|ND|2-4|√"}},
+        {"rules": {"dy.numel == group * group"}, "left": 0},
+    ),
+    "two equalities": (
+        {"rows": {"dy": "梯度|数据类型与x一致，且与dx的shape一致。|FLOAT32、BFLOAT16|ND|2-4|√"}},
+        {"rules": {"x.dtype == dy.dtype", "dy.shape == dx.shape"}, "left": 0},
+    ),
+    "the result of a broadcast is a rule under its code": (
+        {"codes": ("dx的shape与dy和x的broadcast结果不一致。",)},
+        {"rules": {"dx.shape == broadcast(dy.shape, x.shape)"}, "placed": {"dx_shape"}},
+    ),
+    "a code of a broadcast of one shape": (
+        {"codes": ("dy、x、dx的shape不满足broadcast关系。",)},
+        {"lacks": {"broadcastable(dy.shape, x.shape)", "broadcastable(x.shape, dx.shape)"}},
+    ),
+    "a code of a broadcast leaves what is written": (
+        {
+            "rows": {"dy": "梯度|-|FLOAT|ND|2-4|√"},
+            "codes": ("dy、x、dx的shape不满足broadcast关系。",),
+        },
+        {
+            "rules": {"broadcastable(dy.shape, x.shape)"},
+            "left": "a broadcast that is written names dx",
+        },
+    ),
+    "all inputs that have the dtypes of a sentence have one": (
+        {
+            "rows": {
+                "dy": "梯度|-|FLOAT32、FLOAT16|ND|2-4|√",
+                "x": "数据|-|FLOAT16、FLOAT32|ND|2-4|√",
+            },
+            "constraints": "- 支持FP16/FP32，所有输入的数据类型需保持一致",
+        },
+        {"rules": {"x.dtype == dy.dtype"}, "left": 0},
+    ),
+    "no two inputs have the dtypes of a sentence": (
+        {
+            "rows": {
+                "dy": "梯度|-|FLOAT32、FLOAT16|ND|2-4|√",
+                "x": "数据|-|FLOAT16、INT64|ND|2-4|√",
+            },
+            "constraints": "- 支持FP16/FP32，所有输入的数据类型需保持一致",
+        },
+        {"lacks": {"x.dtype == dy.dtype"}, "left": 1},
+    ),
+    "a parameter where it is given": (
+        {"rows": {"dx": "结果|当指针dx不为空时，shape与x一致。|FLOAT|ND|2-4|√"}},
+        {"rules": {"dx.shape == x.shape"}},
+    ),
+    "a parameter where another is given": (
+        {"rows": {"dx": "结果|当指针x不为空时，shape与x一致。|FLOAT|ND|2-4|√"}},
+        {"lacks": {"dx.shape == x.shape"}},
+    ),
+    "a name without its ending and the only output": (
+        {
+            "rows": {"dx": "结果|-|FLOAT|ND|2|√"},
+            "codes": ("x、out的shape不一致。",),
+            "swap": OPTIONAL,
+        },
+        {"rules": {"dx.shape == xOptional.shape"}},
+    ),
+    "a name that another parameter has in full": (
+        {
+            "rows": {"dx": "结果|-|FLOAT|ND|2|√"},
+            "codes": ("x、out的shape不一致。",),
+            "swap": {"*size,": "*xOptional,"},
+        },
+        {"rules": {"dx.shape == x.shape"}},
+    ),
+    "a scalar that may be 0 or at least 1": (
+        {
+            "rows": {"group": "组数|group需要为0或者大于等于1。|INT64|-|-|-"},
+            "codes": ("group小于1且不为0。",),
+        },
+        {"rules": {("group < 1", "group == 0")}, "placed": {"group_relation"}},
+    ),
+    "values of a tensor": (
+        {"rows": {"x": "数据|取值范围为[0, group)。|FLOAT|ND|2-4|√"}},
+        {"rules": {"values(x) >= 0", "values(x) < group"}},
+    ),
+    "values above a number": (
+        {"rows": {"x": "数据|值必须大于0|FLOAT|ND|2|√"}},
+        {"rules": {"values(x) > 0"}},
+    ),
+    # arrays
+    "items with the names of the page": (
+        {"rows": {"size": "大小|长度为1(sH=sW)或2(sH, sW)，数值必须大于0。|INT64|-|-|-"}},
+        {
+            "keys": {
+                "size.items": {1: [["sH", "sW"]], 2: ["sH", "sW"]},
+                "size.length": [1, 2],
+                "size.min": 1,
+            }
+        },
+    ),
+    "items with a limit of each": (
+        {"rows": {"size": TWO_BELOW}},
+        {"rules": {"size[0] < x.shape[-1]", "size[1] < x.shape[-1]"}},
+    ),
+    "a code for items beyond an extent": (
+        {"rows": {"size": TWO_BELOW}, "codes": ("size内的数值大于等于x的维度。",)},
+        {"placed": {"size_axes", "size_axes_of_x"}},
+    ),
+    **of_code("size内的数值大于等于x的维度。"),
+    "a clause about less than the page demands": (
+        {
+            "rows": {"size": "大小|长度为2，数值大于0。|INT64|-|-|-"},
+            "codes": ("size的某个维度值小于0。",),
+        },
+        {"keys": {"size.min": 0}, "rules": {"lowest(size) >= 1"}, "placed": {"size.min"}},
+    ),
+    "a clause about extents": (
+        {"codes": ("dy的某个维度值小于0。",)},
+        {"keys": {"dy.dims": [0, None]}, "placed": {"dy.dims"}},
+    ),
+    "the last two items have a least value": (
+        {"rows": {"size": "大小|长度为3，且最后两个元素均大于零。|INT64|-|-|-"}},
+        {"rules": {"size[1] >= 1", "size[2] >= 1"}, "lacks": {"size[0] >= 1"}},
+    ),
+    "the second item has a least value": (
+        {"rows": {"size": "大小|长度为3，且第二个元素的取值大于0。|INT64|-|-|-"}},
+        {"rules": {"size[1] >= 1"}, "lacks": {"size[0] >= 1", "size[2] >= 1"}},
+    ),
+    "an item that is none has no value": (
+        {"rows": {"size": "大小|长度为3，且第五个元素大于0。|INT64|-|-|-"}},
+        {"lacks": {f"size[{item}] >= 1" for item in range(6)}},
+    ),
+    "a code for some items is the place of their limits": (
+        {
+            "rows": {"size": "大小|长度为3，且最后两个元素均大于零。|INT64|-|-|-"},
+            "codes": ("size最后两个元素中的某个元素值小于1。",),
+        },
+        {"rules": {"size[1] >= 1", "size[2] >= 1"}, "placed": {"size_1_least", "size_2_least"}},
+    ),
+    "a code for lengths of which the page tells one leaves the other": (
+        {
+            "rows": {"size": "大小|-|INT64|-|-|-"},
+            "codes": ("size、mask的长度与参数说明中不一致。",),
+        },
+        {"placed": {"mask.length"}, "left": "no length for this code names size"},
+    ),
+    "a length that is the extent of an axis": (
+        {"rows": {**SHAPED, "size": "大小|数组长度为H，数组中的每个值都是素数。|INT64|-|-|-"}},
+        {"keys": {"size.length": ["H"]}, "left": 1},
+    ),
+    "a length that is the extent of no axis": (
+        {"rows": {**SHAPED, "size": "大小|数组长度为K，数组中的每个值都是素数。|INT64|-|-|-"}},
+        {"keys": {"size.length": None}},
+    ),
+    # ranks and shapes
+    "a clause about one end of the ranks makes two rules": (
+        {"codes": ("dy的维度大于4。",)},
+        {
+            "keys": {"dy.rank": None},
+            "rules": {"dy.rank <= 4", "dy.rank >= 2"},
+            "placed": {"dy_rank_most"},
+        },
+    ),
+    **of_code(
+        "dy、x、size和dx的输入shape在支持范围之外。", "dy.rank", "x.rank", "dx.rank", "x_rank"
+    ),
+    "a shape in the column of shapes is no list": (
+        {
+            "rows": {"dx": "结果|-|FLOAT、BFLOAT16|ND|shape与x保持一致|√"},
+            "codes": ("dy、x的输入shape在支持范围之外。",),
+        },
+        {"placed": {"dy.rank", "x.rank", "x_rank"}},
+    ),
+    "two shapes in the column of shapes": (
+        {
+            "rows": {
+                "dx": "结果|-|FLOAT、BFLOAT16|ND|shape与x保持一致|√",
+                "x": "数据|-|FLOAT|ND|shape与dy保持一致|√",
+            },
+            "codes": ("dy、x的输入shape在支持范围之外。",),
+        },
+        {"left": 1},
+    ),
+    "shapes that a page writes are letters, and rules where they bind an earlier one": (
+        {"rows": LETTERED, "codes": ("dy、x的输入shape在支持范围之外。",)},
+        {
+            "keys": {"x.shape": {4: ["N", "C", "Hin", "Win"]}},
+            "rules": {"Hout == size[0]", "Wout == size[1]"},
+            "under": {"x.shape"},
+            "lacks": {"dy.shape"},
+        },
+    ),
+    "shapes of one rank of which one has a number": (
+        {"rows": {"dy": "梯度|shape为(N,C)或(N,group)。|FLOAT|ND|2|√"}},
+        {"keys": {"dy.shape": None}},
+    ),
+    "shapes of one rank say the rank alone": (
+        {"rows": {"dy": "梯度|-|FLOAT|ND|[K, L] 或 [L, K]|√"}},
+        {"keys": {"dy.rank": [2], "dy.shape": None}, "left": "rank of dy"},
+    ),
+    "a list has the rank of its tensors and is a pointer like them": (
+        {
+            "rows": {"x": "数据|-|FLOAT|ND|列表中每个shape支持三维[K, L, M]|√"},
+            "swap": {
+                "const aclTensor    *x": "const aclTensorList *x",
+                "传入的dy、x、size或mask是空指针。": "如果传入参数为aclTensor或aclTensorList且"
+                "非dx，是空指针。",
+            },
+        },
+        {"keys": {"x.rank": [3]}, "null": {"dy", "x", "dx"}},
+    ),
+    "axes that are numbers, and products of what stands further down": (
+        {
+            "rows": {
+                "dy": "梯度|shape为(N,C/group,K*H,size[1])。|FLOAT|ND|4|√",
+                "x": "数据|shape为(N,C,H,W)。|FLOAT|ND|4|√",
+                "size": "大小|size为2(K,L)。|INT64|-|-|-",
+                "dx": "结果|shape为(N,C/group,group)。|FLOAT|ND|3|√",
+            },
+            "codes": ("dy的第二个维度和dx的第二个维度值不相同。",),
+        },
+        {
+            "keys": {
+                "dy.shape": {4: ["N", "Cgroupdx", "KHdy", "size1dy"]},
+                "dx.shape": {3: ["N", "Cgroupdx", "groupdx"]},
+            },
+            "rules": {
+                "C == Cgroupdx * group",
+                "KHdy == K * H",
+                "size1dy == size[1]",
+                "groupdx == group",
+            },
+            "under": {"dx.shape"},
+        },
+    ),
+    "an axis that is a quotient by what the page does not have": (
+        {"rows": {"dy": "梯度|shape为(N,C/scale)。|FLOAT|ND|2|√"}},
+        {"keys": {"dy.shape": None}},
+    ),
+    "axes that are products of letters": (
+        {"rows": SHAPED},
+        {
+            "keys": {
+                "dy.shape": {2: ["S", "H"], 3: ["B", "S", "H"]},
+                "x.shape": {2: ["S", "Hx"], 3: ["B", "S", "Hx"]},
+            },
+            "rules": {"Hx == 2 * H"},
+        },
+    ),
+    "axes that are products of letters that no tensor has": (
+        {"rows": {**SHAPED, "x": SHAPED["x"].replace("2H", "2K")}},
+        {"keys": {"x.shape": None}},
+    ),
+    "axes that a page names get letters in the order of each format": (
+        {
+            "rows": {
+                "x": "数据|-|FLOAT|NCHW、NHWC|4|√",
+                "dy": "梯度|NC维度和x保持一致。|FLOAT|NCHW|4|√",
+            },
+            "codes": ("NC维度不一致。",),
+        },
+        {
+            "keys": {
+                "x.shape": {4: {"NCHW": ["N", "C", "Hx", "Wx"], "NHWC": ["N", "Hx", "Wx", "C"]}},
+                "dy.shape": {4: ["N", "C", "Hdy", "Wdy"]},
+            },
+            "under": {"x.shape"},
+        },
+    ),
+    **of_code("NC维度不一致。"),
+    "the output of a pad": (
+        {
+            "rows": {
+                "dy": "梯度|shape需要与reflection_pad2d正向传播的output一致。|FLOAT|ND|3-4|√",
+                "x": "数据|-|FLOAT|ND|3-4|√",
+            }
+        },
+        {
+            "rules": {"Wdy == Wx + size[0] + size[1]", "Hdy == Hx + size[2] + size[3]"},
+            "keys": {"x.shape": {3: ["C", "Hx", "Wx"], 4: ["N", "C", "Hx", "Wx"]}},
+        },
+    ),
+    "the output of a pad whose axes have no letters": (
+        {
+            "rows": {
+                "dy": "梯度|shape需要与reflection_pad2d正向传播的output一致。|FLOAT|ND|2|√",
+                "x": "数据|-|FLOAT|ND|2|√",
+            }
+        },
+        {"lacks": {"dy_axes", "dy_relation"}, "left": 1},
+    ),
+    "items whose order follows from the format hold under it": (
+        {
+            "rows": {"x": "数据|-|FLOAT|NCHW、NHWC|4|√", "size": f"{AXES_OF_BOTH}|-|INT64|-|-|-"},
+            "codes": ("x与size在N、C维度上的size不同。",),
+        },
+        {
+            "rules": {
+                ("dy.format == 'NHWC'", "C == size[3]"),
+                ("dy.format != 'NHWC'", "C == size[1]"),
+                ("", "N == size[0]"),
+            },
+            "lacks": {("", "C == size[1]")},
+            "under": {"size_relation_of_x"},
+        },
+    ),
+    "a rule of a pattern holds for the product and under its own condition": (
+        {
+            "rows": {
+                "x": "数据|-|FLOAT|NCHW、NHWC|4|√",
+                "size": f'大小|<!-- npu="910" id9 -->\n<br>{AXES_OF_BOTH}\n'
+                "<!-- end id9 -->|INT64|-|-|-",
+            }
+        },
+        {"rules": {("product == 'ascend910' and dy.format == 'NHWC'", "C == size[3]")}},
+    ),
+    "a code for a number of axes": (
+        {"codes": ("group值不在x维度范围内。", "x的取值为负数。")},
+        {
+            "rules": {"group >= -max(x.rank, 1)", "group < max(x.rank, 1)"},
+            "under": {"group_relation", "group_relation_of_x"},
+        },
+    ),
+    "one shape with letters that differ": (
+        {"rows": {**LETTERED, "dx": "结果|shape需要与dy一致。shape为(N,C,Hin,Win)。|FLOAT|ND|4|√"}},
+        {"pending": {"dx_shape"}, "left": "have one shape, and axes that differ"},
+    ),
+    "a letter has a limit": (
+        {"rows": {"x": CLASSES.format("C")}},
+        {"rules": {"C > 0"}, "left": 0},
+    ),
+    "a limit of a letter that no tensor has": (
+        {"rows": {"x": CLASSES.format("L")}},
+        {"lacks": {"L > 0", "values(x) > 0"}, "left": 1},
+    ),
+    "a limit of a letter is answered as the shape in whose cell it stands": (
+        {
+            "rows": {"dy": "梯度|-|FLOAT|ND|(N, C)|√", "x": CLASSES.format("C")},
+            "codes": ("dy、x的shape不在支持范围内。",),
+        },
+        {"rules": {"C > 0"}, "under": {"x_axes"}},
+    ),
+    **sized("size_H/输出shape的高度H<=50", "size[0] <= 50 * Hdx", alone=False),
+    **sized("$N * C * size_H$ <= 2^31-1", "N * C * size[0] <= 2147483647", alone=False),
+    **sized(r"N \* C \* dy_H < 2^31", "N * C * Hdy < 2147483648", alone=True),
+    **sized("dy_W*dy_H<2^31", "Wdy * Hdy < 2147483648", alone=True),
+    # conditions
+    "spatial axes are ranks, and items of arrays": (
+        convolution("size约束|3d场景，sizeD应该在[1,63]的范围内，sizeH、sizeW应该大于等于2。"),
+        {
+            "keys": {
+                "x.rank": [3, 4, 5],
+                "size.items": {1: ["sizeW"], 2: ["sizeH", "sizeW"], 3: ["sizeD", "sizeH", "sizeW"]},
+            },
+            "rules": {
+                ("product == 'ascend910' and x.rank == 5", limit)
+                for limit in ("sizeD <= 63", "sizeH >= 2", "sizeW >= 2")
+            },
+            "lacks": {"sizeD >= 1", "sizeH <= 63"},
+        },
+    ),
+    "a flag, and a condition that always holds": (
+        convolution("size约束|1d、2d和3d group=false场景，各个值都应该在[1,255]的范围内。"),
+        {
+            "rules": {("product == 'ascend910' and not group", "highest(size) <= 255")},
+            "lacks": {"lowest(size) >= 1"},
+        },
+    ),
+    "two numbers of spatial axes": (
+        convolution("size约束|1d和2d group=true场景，各个值都应该大于等于2。"),
+        {
+            "rules": {
+                (
+                    "product == 'ascend910' and x.rank in (3, 4) and group",
+                    "lowest(size) >= 2",
+                )
+            }
+        },
+    ),
+    "items of another parameter": (
+        convolution("dy约束|3d场景，sizeD应该大于等于2。"),
+        {"lacks": {"sizeD >= 2"}, "left": "constraint of dy"},
+    ),
+    "a part that nobody reads under a condition": (
+        convolution("size约束|3d场景，sizeD应该大于等于2，sizeH应该是素数。"),
+        {"lacks": {"sizeD >= 2"}, "left": "constraint of size"},
+    ),
+    "a condition on what is no flag": (
+        convolution("size约束|group=false场景，各个值都应该大于等于2。", swap={}),
+        {"lacks": {"lowest(size) >= 2"}, "left": "constraint of size names group"},
+    ),
+    "a tensor that may not be empty for one product": (
+        convolution("x约束|不支持空Tensor。"),
+        {"rules": {("product == 'ascend910'", "x.numel > 0")}, "keys": {"x.empty": None}},
+    ),
+    "one more length for one number of axes": (
+        convolution(
+            size="步长|对于一维卷积反向，数组长度必须为1。<br>数组长度可以为x维度减2，在2d场景下数组长度"
+            "可以为4。|INT64|-|-|-"
+        ),
+        {"keys": {"size.length": {"x.rank": {3: [1], 4: [2, 4], 5: [3]}}}},
+    ),
+    "another length for one number of axes": (
+        convolution(size="步长|长度为2。在2d场景下数组长度可以为4。|INT64|-|-|-"),
+        {"keys": {"size.length": [2]}, "left": "usage of size"},
+    ),
+    "items below those of another array": (
+        convolution(
+            mask="填充|数组长度可以为x维度减2，各维度的数值范围满足[0,size对应维度数值)。|INT64|-|-|-",
+            swap=TWO_ARRAYS,
+        ),
+        {
+            "keys": {"mask.min": 0},
+            "rules": {f"mask{axis} < size{axis}" for axis in "DHW"},
+        },
+    ),
+    "an option that one dtype does not have": (
+        convolution(
+            "group说明|枚举值为2：当输入是BFLOAT16时不支持该选项。", group=MODES, swap=A_MODE
+        ),
+        {
+            "rules": {
+                (
+                    "product == 'ascend910' and promote(dy.dtype, x.dtype) == 'BFLOAT16'",
+                    "group != USE_FP16",
+                )
+            }
+        },
+    ),
+    "an option that the page does not list": (
+        convolution(
+            "group说明|枚举值为1：当输入是BFLOAT16时不支持该选项。", group=MODES, swap=A_MODE
+        ),
+        {"left": "constraint of group"},
+    ),
+    "a mask asks for as many outputs as the page lists": (
+        convolution(
+            mask="掩码|输出掩码参数，指定输出中是否包含数据的梯度。|-|-|-|-", swap=ASKED_FOR
+        ),
+        {
+            "keys": {"dx.null": "not mask[0]", "dx.mask": "mask[0]"},
+            "null": {"dy", "x", "size", "mask", "dx"},
+        },
+    ),
+    "a mask asks for more outputs than the page has": (
+        convolution(
+            mask="掩码|输出掩码参数，指定输出中是否包含数据、权重的梯度。|-|-|-|-", swap=ASKED_FOR
+        ),
+        {"keys": {"dx.mask": None}, "null": {"dy", "x", "size", "mask"}},
+    ),
+    # dtypes and formats
+    "the dtypes of a scalar": (
+        {
+            "rows": {"group": "组数|-|FLOAT32、BFLOAT16|-|-|-"},
+            "codes": ("group的数据类型不在支持的范围之内。",),
+            "swap": A_SCALAR,
+        },
+        {
+            "keys": {"group.dtype": {"any": ["FLOAT", "BFLOAT16"], "ascend910": ["FLOAT"]}},
+            "under": {"group.dtype"},
+        },
+    ),
+    "the dtypes of a scalar in words": (
+        {"rows": {"group": "组数|-|数据类型可转换为FLOAT的类型|-|-|-"}, "swap": A_SCALAR},
+        {"keys": {"group.dtype": None}},
+    ),
+    "formats that a product lacks": (
+        {
+            "rows": {"dy": "梯度|-|FLOAT|NCHW、NHWC|4|√"},
+            "constraints": "- Atlas 训练系列产品：参数dy的数据格式不支持NHWC。",
+        },
+        {"keys": {"dy.format": {"any": ["NCHW", "NHWC"], "ascend910": ["NCHW"]}}},
+    ),
+    "what one product lacks all tensors of the dtype lack": (
+        {
+            "rows": {
+                "dy": "梯度|数据类型与x一致。|FLOAT32、BFLOAT16|ND|2-4|√",
+                "x": "数据|-|FLOAT、BFLOAT16|ND|2-4|√",
+            },
+            "constraints": "- Atlas 训练系列产品：参数x的数据类型不支持BFLOAT16。",
+        },
+        {"keys": {"dy.dtype": {"any": ["FLOAT", "BFLOAT16"], "ascend910": ["FLOAT"]}}},
+    ),
+    "a dtype for one product": (
+        {
+            "rows": {
+                "x": "数据|数据类型支持FLOAT、DOUBLE"
+                "(仅Atlas A2 训练系列产品/Atlas A2 推理系列产品支持)。|-|ND|2-4|√"
+            }
+        },
+        {"keys": {"x.dtype": {"any": ["FLOAT"], "ascend910b": ["FLOAT", "DOUBLE"]}}},
+    ),
+    "a list between commas is read whole": (
+        {"rows": {"dy": "梯度|数据格式为NCL，NCHW、NCDHW，位宽与x一致。|FLOAT|-|2-4|√"}},
+        {"keys": {"dy.format": ["NCL", "NCHW", "NCDHW"]}, "left": 1},
+    ),
+    "words that are no names begin a part": (
+        {
+            "rows": {
+                "x": "数据|数据类型支持FLOAT16、FLOAT,Device侧的aclTensor,"
+                "undefined支持ND,shape支持2-3维。|-|-|-|√"
+            }
+        },
+        {"keys": {"x.format": ["ND"], "x.rank": [2, 3], "x.dtype": ["FLOAT16", "FLOAT"]}},
+    ),
+    "dtypes that a product combines": (
+        {
+            "rows": FREE,
+            "constraints": "- Atlas 训练系列产品：当dy为FLOAT16，x必须为FLOAT16或FLOAT32。\n"
+            "- Atlas 训练系列产品：当dy为FLOAT32，x必须为FLOAT32。\n",
+        },
+        {"rules": {("product == 'ascend910'", FLOAT_OR)}, "lacks": {("", FLOAT_OR)}},
+    ),
+    "dtypes that promote": (
+        {
+            "rows": {**FREE, "dy": f"梯度|{PROMOTES}|FLOAT16、FLOAT|ND|2-4|√"},
+            "codes": ("dy、x的数据类型不满足数据类型推导规则。",),
+        },
+        {"lacks": {"x.dtype == dy.dtype", "dy.dtype == x.dtype", FLOAT_OR}, "left": 0},
+    ),
+    "dtypes that promote, of which one is no real number": (
+        {
+            "rows": {
+                "dy": f"梯度|{PROMOTES}|FLOAT16、FLOAT|ND|2-4|√",
+                "x": "数据|-|FLOAT、COMPLEX64|ND|2-4|√",
+            },
+            "codes": ("dy、x的数据类型不满足数据类型推导规则。",),
+        },
+        {"left": 2},
+    ),
+    "dtypes that promote in one place and agree in another": (
+        {
+            "rows": {**FREE, "dy": f"梯度|{PROMOTES}|FLOAT16、FLOAT|ND|2-4|√"},
+            "codes": ("dy、x的数据类型不一致。",),
+        },
+        {"disputed": {"x_dtype"}, "pending": {"x_dtype"}, "left": "need only promote"},
+    ),
+    "dtypes that agree": (
+        {"rows": FREE, "codes": ("dy、x的数据类型不一致。",)},
+        {"settled": {"x_dtype"}},
+    ),
+    # enums
+    "an enum whose words stand on lines of their own": (
+        {"rows": {"group": MODES}, "codes": ("group的值非0、2两值之一。",), "swap": A_MODE},
+        {"keys": {"group.enum": {0: "KEEP_DTYPE", 2: "USE_FP16"}}, "placed": {"group.enum"}},
+    ),
+    "a code for other numbers than those of the enum": (
+        {"rows": {"group": MODES}, "codes": ("group的值非0、1两值之一。",), "swap": A_MODE},
+        {"placed": set()},
+    ),
+    "words of a number": ({"rows": WORDS_OF_A_STRING, "codes": ()}, {"left": 1}),
+    "words of a string": (
+        {
+            "rows": WORDS_OF_A_STRING,
+            "codes": (),
+            "swap": {"int64_t             group": "char *group"},
+        },
+        {"keys": {"group.enum": ["none", "sum"]}, "left": 0},
+    ),
+    **of_key("size", "size的长度为2，值仅支持1", "range", [1, 1]),
+    **of_key("size", "长度为2，数值大于0", "min", 1),
+    **of_key("size", "长度为2，大小应该在[0,7]的范围内", "range", [0, 7]),
+    **of_key("size", "数组长度为x维度减2。", "length", ["x.rank - 2"]),
+    **of_key("group", "当前仅支持输入2", "range", [2, 2]),
+    **of_key("x", "每个维度的取值小于等于2^20", "dims", [0, 1 << 20]),
+    **of_key("dx", "可选输出，若mask[0]为True，则需要输出，否则不输出", "mask", "mask[0]"),
+    **of_key(
+        "dx",
+        "由mask的第0个元素控制是否输出，mask第0个元素为True时会进行输出",
+        "null",
+        "not mask[0]",
+    ),
+    # other codes
+    "a code for what the table does not list": (
+        {
+            "rows": {"x": "数据|-|FLOAT|-|2|√"},
+            "codes": ("dy、x的数据类型和数据格式不在支持的范围之内。",),
+        },
+        {
+            "under": {"dy.dtype", "dy.format", "x.dtype"},
+            "left": "no list for this code in the table names x",
+        },
+    ),
+    **of_code("当mask[0]为true，dx的数据类型不在支持的范围之内时。", "dx.dtype"),
+    **of_code("当mask[0]为true，dy的数据类型不在支持的范围之内时。"),
+    **of_code("dy和x的数据类型不满足参数说明的约束。", "dy.dtype", "x.dtype", "x_dtype"),
+    **of_code("输入输出的shape不是2维或者3维或4维。", "dy.rank", "x.rank", "dx.rank"),
+    **of_code("dy和x的shape不一致，或者group大于50。", "dy_shape", "group.max"),
+    **of_code("当前处理器不支持该算子。", "product"),
+    **of_code("输入的数据类型不在支持的范围内。", "dy.dtype", "x.dtype"),
+    **of_code("group不满足取值范围。", "group.min"),
+    **of_code("size的长度与参数说明中不一致。", "size.length"),
+    **of_code("dy、size的shape不满足参数要求。", "dy.rank", "size.length"),
+    **of_code("dy的维度小于2。", "dy.rank"),
+    **of_code("size的维度小于1。", "size_least"),
+    **of_code("dy的dim不为2、3、4。", "dy.rank"),
+    **of_code("dy的shape中存在小于0的值。", "dy.dims"),
+    **of_code("dy、x的shape不满足infershape结果。", "dy.rank", "x.rank", "dy_shape"),
+    **of_code("group值不满足要求。", "group.min"),
+    **of_code("dy的维度小于2。dy的维度大于4。", "dy_rank_least", "dy_rank_most"),
+    **of_code("参数不满足参数说明中的要求。", "dy.rank", "x.rank", "dx.rank", "dy_shape", "x_rank"),
+    **of_code("参数数据类型不匹配。", "dy.dtype", "x.dtype", "dx.dtype", "x_dtype"),
+    **of_code(
+        "多个输入tensor之间的shape信息不匹配、输入属性不在取值范围。",
+        "dy_shape",
+        "x_rank",
+        "x.rank",
+        "group.min",
+    ),
+    **of_code("如果传入参数为aclTensor或aclTensorList，数据类型不同。", "x_dtype", "x.dtype"),
+    **of_code(
+        "输入的shape不在支持的范围内，不满足长度要求。", "dy.rank", "x.rank", "x_rank", "dy_shape"
+    ),
+    **of_code("dy的维度小于3。"),
+    **of_code("x不满足取值范围。"),
+    **of_code("mask、x的长度与参数说明中不一致。"),
+    # what is open, and what the page contradicts
+    "a note that leaves formats open": (
+        {"constraints": "- 数据格式有时为NCHW。"},
+        {"pending": {"dy.format", "x.format", "dx.format"}},
+    ),
+    "a line that announces others": (
+        {"constraints": "- 下列数据类型一致："},
+        {"settled": {"dy.dtype"}},
+    ),
+    "a line that announces none": (
+        {"constraints": "- 下列数据类型一致"},
+        {"pending": {"dy.dtype"}},
+    ),
+    "a code that is left": (
+        {"codes": (*CODES, "size的长度不合适。")},
+        {"pending": {"size.length"}},
+    ),
+    "codes that are read": ({}, {"settled": {"size.length"}}),
+    "a rank under a condition leaves ranks and shapes open": (
+        {"rows": {"x": "数据|当group为1时，要求为一个维度为1D的Tensor|FLOAT|ND|(N, C)|√"}},
+        {"pending": {"x.rank"}},
+    ),
+    "a rank without a condition": (
+        {"rows": {"x": "数据|-|FLOAT|ND|(N, C)|√"}},
+        {"settled": {"x.rank"}},
+    ),
+    "a shape that may be empty, and not": (
+        {"rows": {"dy": "梯度|支持空Tensor。shape需要与x一致。|FLOAT32、BFLOAT16|ND|2-4|√"}},
+        {"disputed": {"x.empty"}, "pending": {"x.empty"}, "left": 1},
+    ),
+    "ranks that are the same, and differ": (
+        {"rows": {"dy": "梯度|维度与x一致。|FLOAT32、BFLOAT16|ND|2|√", "x": "数据|-|FLOAT|ND|3|√"}},
+        {
+            "disputed": {"dy_rank", "dy.rank", "x.rank"},
+            "pending": {"dy_rank", "dy.rank", "x.rank"},
+            "left": 1,
+        },
+    ),
+    "a shape that is the same, and broadcasts": (
+        {
+            "rows": {
+                "dy": "梯度|shape需要与x一致。shape需要与x满足broadcast关系。"
+                "|FLOAT32、BFLOAT16|ND|2-4|√"
+            }
+        },
+        {"disputed": {"dy_shape"}, "pending": {"dy_shape"}, "left": 1},
+    ),
+}
+"""Name -> the page (:func:`page_text`), and what its draft must have (:func:`test_a_page_says`)."""
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_page_says(drafted, name):
+    """``rules``: requirements, with their condition or without; ``lacks``: such as it must not
+    have. ``keys``: the value of each, None for none. ``placed``: all rules under 161002, ``under``:
+    some of these; ``null``: the pointers under 161001. ``left``: how many lines, or words in them.
+    """
+    given, told = TOLD[name]
+    made = drafted(**given)
+    facts, words = made.facts, made.facts.left()
+    rules = {*rule_ids(facts), *((rule.when, rule.require) for rule in facts.rules.values())}
+    rules |= {rule.require for rule in facts.rules.values()}
+    values = {
+        f"{p.name}.{k}": key.value for p in facts.parameters.values() for k, key in p.keys.items()
+    }
+    assert rules >= told.get("rules", set()) and not rules & told.get("lacks", set())
+    assert {key: values.get(key) for key in told.get("keys", {})} == told.get("keys", {})
+    placed, null = (
+        {rule for rule, place in facts.places.items() if place.code == code}
+        for code in (161002, 161001)
+    )
+    assert placed == told.get("placed", placed) and placed >= told.get("under", set())
+    assert null == {f"{pointer}.null" for pointer in told["null"]} if "null" in told else True
+    left = told.get("left", len(words))
+    assert left == len(words) if isinstance(left, int) else left in "; ".join(words.values())
+    assert made.pending >= told.get("pending", set()) and not made.pending & told.get(
+        "settled", set()
+    )
+    assert facts.disputed == told.get("disputed", facts.disputed)
 
 
 UNSURE = {
@@ -930,11 +1168,6 @@ def test_what_is_not_sure_is_left_and_no_rule(drafted, name):
     assert len(unsure.left()) == 1
     known = {*rule_ids(plain)}
     assert {*rule_ids(unsure)} <= known
-
-
-def test_a_rule_whose_place_an_undecided_code_may_be_is_pending(drafted):
-    assert "size.length" in drafted(codes=(*CODES, "size的长度不合适。")).pending
-    assert "size.length" not in drafted().pending
 
 
 def test_a_row_that_the_prototype_lacks_is_left_at_its_line(drafted):
@@ -1061,7 +1294,7 @@ def test_no_sentence_of_the_pages_is_taken_by_two_patterns_that_differ():
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
 def test_what_is_drafted_is_what_a_person_transcribed():
     right, drafted = drafts.main(drafts.pages(PAGES or ""), False, drafts.shipped())
-    assert right >= 0.98 and drafted >= 0.8
+    assert right >= 0.98 and drafted >= 0.82
 
 
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
@@ -1070,7 +1303,7 @@ def test_what_is_drafted_is_what_a_reader_transcribed_who_saw_no_draft():
     specs = drafts.transcribed()
     paths = [path for path in drafts.pages(PAGES or "") if path.name in specs]
     right, drafted = drafts.main(paths, False, specs)
-    assert len(paths) == 12 and right >= 0.98 and drafted >= 0.75
+    assert len(paths) == 12 and right >= 0.99 and drafted >= 0.8
 
 
 def test_the_pages_that_were_transcribed_are_those_that_were_drawn():
@@ -1106,28 +1339,3 @@ def test_a_tensor_of_which_the_page_does_not_say_how_it_may_lie_is_not_strided(t
     spec = specfile.loads(text)
     strided = {name: spec.parameters[name].strided for name in ("dy", "x")}
     assert strided == {"dy": True, "x": False} and "x_layout" not in spec.rule
-
-
-def test_dtypes_that_promote_in_one_place_and_agree_in_another_are_for_a_person(drafted):
-    told = "数据类型需要与x的数据类型满足数据类型推导规则。"
-    rows = {**FREE, "dy": f"梯度|{told}|FLOAT16、FLOAT|ND|2-4|√"}
-    made = drafted(rows=rows, codes=("dy、x的数据类型不一致。",))
-    assert "x_dtype" in made.facts.disputed and "x_dtype" in made.pending
-    assert "need only promote" in " ".join(made.facts.left().values())
-    assert "x_dtype" not in drafted(rows=FREE, codes=("dy、x的数据类型不一致。",)).pending
-
-
-def test_a_rank_under_a_condition_leaves_ranks_and_shapes_open(drafted):
-    rows = {"x": "数据|当group为1时，要求为一个维度为1D的Tensor|FLOAT|ND|(N, C)|√"}
-    assert "x.rank" in drafted(rows=rows).pending
-    assert "x.rank" not in drafted(rows={"x": "数据|-|FLOAT|ND|(N, C)|√"}).pending
-
-
-def test_a_limit_of_a_letter_is_answered_as_the_shape_in_whose_cell_it_stands(drafted):
-    rows = {
-        "dy": "梯度|-|FLOAT|ND|(N, C)|√",
-        "x": "数据|-|FLOAT|ND|(N, C)<br>C为类别数，必须大于0|√",
-    }
-    facts = drafted(rows=rows, codes=("dy、x的shape不在支持范围内。",)).facts
-    (limit,) = [name for name, rule in facts.rules.items() if rule.require == "C > 0"]
-    assert facts.places[limit].code == 161002

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import cast
 
 from opgen.calls.kinds import KINDS
+from opgen.spec.drafting.conditions import spatial_slots
 from opgen.spec.drafting.facts import Facts, Key, Letters, axes_of, bound, per_product
 from opgen.spec.drafting.placed_claim import PlacedClaim
 from opgen.spec.drafting.values import last_slots
@@ -109,6 +110,9 @@ class Lettered:
 
     def __getattr__(self, letter: str) -> str:
         parameter, ranks = self.facts.parameters[self.name], _ranks(self.facts, self.name)
+        enum = parameter.keys["enum"].value if "enum" in parameter.keys else None
+        if isinstance(enum, dict) and letter.isdigit():
+            return str(enum.get(int(letter), "?"))
         if letter == "value":
             wrap = {"tensor": "values({})", "array": "highest({})"}.get(parameter.family, "{}")
             return wrap.format(self.name)
@@ -128,6 +132,8 @@ def axis(facts: Facts, name: str, letter: str) -> str:
         if not (ranks and -ranks[0] <= place < 0) or (letter[0] != "-" and len(ranks) > 1):
             return ""
         return str(written[place]) if written else f"{name}.shape[{place}]"
+    if facts.parameters[name].family == "array" and f"{name}{letter}" in spatial_slots(facts, name):
+        return f"{name}{letter}"
     if facts.parameters[name].family == "array":
         pairs = (r.require.partition(" == ") for r in facts.rules.values() if r.about[0] == name)
         items = {item for own, _, item in pairs if own.startswith(letter) and item[-1:] == "]"}

@@ -10,11 +10,11 @@ from typing import cast
 
 from opgen.spec.drafting import axes, breached_limits, ranks
 from opgen.spec.drafting.facts import ATTRIBUTES, Clause, Facts, reached, rule_ids, written_out
+from opgen.spec.drafting.masks import masked
 from opgen.spec.drafting.placed_claim import PlacedClaim
 from opgen.spec.drafting.statements import (
     broadcast_result,
     broadcastable,
-    masked,
     padded,
     promotes,
     relations,
@@ -58,16 +58,18 @@ def _null_of(facts: Facts, said: PlacedClaim) -> list[str] | None:
     inputs, outputs = ("tensor", "tensor_list"), ("output", "output_list")
     kinds = {"null_tensors": inputs + outputs, "null_inputs": inputs}.get(said.claim.says)
     pointers = [p for p in facts.parameters.values() if p.is_pointer and "null" not in p.keys]
-    if said.claim.says == "null_inputs":
-        pointers = [p for p in pointers if not p.name.endswith("Optional")]
+    left = {p.name for p in pointers if kinds == inputs and p.name.endswith("Optional")}
     told = [p.name for p in pointers if kinds is None or p.kind in kinds]
-    return [f"{name}.null" for name in told if name not in said.claim.of("names")]
+    return [f"{name}.null" for name in told if name not in {*said.claim.of("names"), *left}]
 
 
 def _null_sought(facts: Facts, said: PlacedClaim) -> list[str] | None:
-    """The same, and outputs that are asked for: a person says when."""
-    facts.todo(said.line, "null unless it is computed", said.claim.of("sought"))
-    return _null(facts, said)
+    """The same, and outputs that are asked for: by a mask, or a person says when."""
+    left = {name for name in said.claim.of("sought") if "mask" not in facts.parameters[name].keys}
+    if left:
+        facts.todo(said.line, "null unless it is computed", left)
+    rules = _null(facts, said)
+    return rules and rules + [f"{name}.null" for name in {*said.claim.of("sought")} - left]
 
 
 def _all_of(*attributes: str) -> Family:

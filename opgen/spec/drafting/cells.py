@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from opgen.calls.vocabulary import FEW_BITS, vocabulary
 from opgen.spec.drafting.patterns import DTYPE_NAMES, normal
@@ -21,21 +20,18 @@ def dtypes(cell: str) -> list[str] | None:
     >>> dtypes("FLOAT32、FLOAT8_E8M0。"), dtypes("与self一致")
     (['FLOAT', 'FLOAT8_E8M0'], None)
     """
-    words = [DTYPE_NAMES.get(word, word) for word in _words(cell)]
-    return _known(words, "dtype", [word for word in words if FEW_BITS.fullmatch(word)])
+    return _known(cell, "dtype")
 
 
 def formats(cell: str) -> list[str] | None:
     """The formats of a cell; None where it is no list of them."""
-    return _known(_words(cell), "format")
+    return _known(cell, "format")
 
 
-def _words(cell: str) -> list[str]:
-    return re.split("[、,]", normal(cell))
-
-
-def _known(words: list[str], kind: str, more: Sequence[str] = ()) -> list[str] | None:
-    known = {*vocabulary().index[kind], *more}
+def _known(cell: str, kind: str) -> list[str] | None:
+    words = [DTYPE_NAMES.get(word, word) for word in re.split("[、,]", normal(cell))]
+    few_bits = {word for word in words if kind == "dtype" and FEW_BITS.fullmatch(word)}
+    known = {*vocabulary().index[kind], *few_bits}
     return list(dict.fromkeys(words)) if all(word in known for word in words) else None
 
 

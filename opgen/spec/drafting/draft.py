@@ -11,6 +11,7 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.model import FileError, Problem
 from opgen.spec.drafting import cells
 from opgen.spec.drafting.breaches import breach
+from opgen.spec.drafting.conditions import condition
 from opgen.spec.drafting.dtype_pairs import combinations, combine, rows
 from opgen.spec.drafting.facts import Clause, DraftedParameter, Facts, Key
 from opgen.spec.drafting.joined import (
@@ -188,9 +189,9 @@ class _Drafter:
                 for sentence in described.cells.get(column, ()):
                     self._sentence(sentence, f"{column} of {described.name}", name)
         for where, sentences in (
+            ("function", self.page.function),
             ("note", self.page.notes),
             ("constraint", self.page.constraints),
-            ("function", self.page.function),
         ):
             combined = {row.line: (row, told) for row, told in rows(self.facts, sentences)}
             for row, told in combined.values():
@@ -198,8 +199,10 @@ class _Drafter:
                     held, _ = self._products("", row.products)
                     combine(self.facts, held or (), told, row.line)
             for sentence in sentences:
+                own = re.sub("(?:约束|说明)$", "", sentence.about)
+                own = own if own in self.facts.parameters else ""
                 if sentence.line not in combined:
-                    self._sentence(sentence, where, "")
+                    self._sentence(sentence, f"{where} of {own}" if own else where, own)
         self._again()
 
     def _again(self) -> None:
@@ -220,10 +223,10 @@ class _Drafter:
             products, words = self._products(text, sentence.products)
             if not words or products == ():
                 continue
-            claims, left = self._parts(words, own, about) if products else ((), [words])
-            held = () if products in (self.products, None) else products or ()
+            held, claims, left = self._read(words, own, about) if products else ("", (), [words])
+            some = () if products in (self.products, None) else products or ()
             for claim in claims:
-                said = PlacedClaim(claim, sentence.line, held, own)
+                said = PlacedClaim(claim, sentence.line, some, own, held)
                 if claim.says in LATER or not state(self.facts, said):
                     self.later.append((said, where, words, own))
             if claims or where.startswith(("description", "function")):
@@ -233,11 +236,18 @@ class _Drafter:
 
     def _leave(self, line: int, where: str, part: str, own: str) -> None:
         """Leave a part of a sentence to a person."""
-        self._undecided(line, where, part, own)
+        self.facts.todo(line, where, (n for n in self.reader.named(part) if n != own))
         announces = part.endswith(":") and not self.reader.named(part)
         if not where.startswith(("description", "function")) and not announces:
             about = (own,) if own else self.reader.named(part)
             self.open.append((part, about, ATTRIBUTES_IN_WORDS))
+
+    def _read(self, words: str, own: str, about: str) -> tuple[str, tuple[Claim, ...], list[str]]:
+        """The condition of a sentence that is read whole under it, what it says, and the rest."""
+        claims, left = self._parts(words, own, about)
+        term, after = condition(self.facts, words)
+        under, more = self._parts(after, own, about) if left and after != words else ((), left)
+        return ("", claims, left) if more or not left else (term, under, more)
 
     def _parts(self, text: str, own: str, about: str) -> tuple[tuple[Claim, ...], list[str]]:
         """What a sentence says, and what is left of it; ``about``: what the sentences of its column
@@ -264,9 +274,6 @@ class _Drafter:
             return None, words
         return (held[0] if held else self.products), words
 
-    def _undecided(self, line: int, where: str, words: str, own: str = "") -> None:
-        self.facts.todo(line, where, (n for n in self.reader.named(words) if n != own))
-
     # codes ----------------------------------------------------------------------------------------
     def codes(self) -> None:
         """The clauses of each code."""
@@ -277,8 +284,9 @@ class _Drafter:
                 read = self.reader.read(words, "breaches") if products == self.products else None
                 said = [PlacedClaim(claim, told.sentence.line) for claim in read or ()]
                 if read is None or not all(breach(self.facts, one, place) for one in said):
-                    self._undecided(told.sentence.line, str(told.code), words)
-                    self.open.append((words, self.reader.named(words), TELLING))
+                    names = self.reader.named(words)
+                    self.facts.todo(told.sentence.line, str(told.code), names)
+                    self.open.append((words, names, TELLING))
 
 
 def parts(text: str) -> list[str]:

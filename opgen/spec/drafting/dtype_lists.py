@@ -80,7 +80,9 @@ def _restrict(
 ) -> bool:
     """``every``: those of which a sentence speaks that names none, where they may be floating."""
     names = _joined(facts, said) or tuple(
-        p.name for p in every if _floating(_general(facts, p.name))
+        p.name
+        for p in every
+        if any("FLOAT" in d or d in ("DOUBLE", "COMPLEX64") for d in _general(facts, p.name))
     )
     general = {name: _general(facts, name) for name in names}
     changed = {name: change(known) if known else None for name, known in general.items()}
@@ -120,7 +122,3 @@ def _general(facts: Facts, name: str) -> list[str]:
     """The dtypes of a tensor for products that no sentence names."""
     key = facts.parameters[name].keys.get("dtype")
     return _any(key.value) if key else []
-
-
-def _floating(dtypes: Iterable[str]) -> bool:
-    return any("FLOAT" in name or name in ("DOUBLE", "COMPLEX64") for name in dtypes)

@@ -203,8 +203,10 @@ def snake(name: str) -> str:
 
 
 def products_term(products: Iterable[str]) -> str:
-    """The condition that a call is for one of these products."""
-    return f"product in ({''.join(f'{product!r}, ' for product in products).rstrip()})"
+    """The condition that a call is for one of these products; none where there are none."""
+    told = [*map(repr, products)]
+    several = f"product in ({', '.join(told)})"
+    return several if len(told) > 1 else " ".join(f"product == {product}" for product in told)
 
 
 def per_product(value: Value) -> Mapping[str, list[str]]:

@@ -52,7 +52,8 @@ def contradictions(facts: Facts) -> None:
     for name, parameter in facts.parameters.items():
         empty = parameter.keys.get("empty")
         others = [facts.parameters[other] for other in facts.in_order(reached(name, pairs))]
-        told = [other.name for other in others if _may_be_empty(other.keys.get("empty"))]
+        keys = {other.name: other.keys.get("empty", Key(None, [])) for other in others}
+        told = [other for other, key in keys.items() if key.value is True]
         if empty and empty.value is False and told:
             facts.disputed.add(f"{name}.empty")
             facts.todo(empty.at[0], f"{name} may not be empty, and has a shape that may", told)
@@ -81,9 +82,6 @@ def dtypes_in_doubt(facts: Facts) -> None:
     """
     for rule, body in facts.sharing("dtype", facts.parameters).items():
         if body.about[1] in reached(body.about[0], facts.promoted):
-            facts.disputed.add(rule)
+            about = {n for n, r in facts.rules.items() if "promote(" in r.when}
+            facts.disputed |= {rule, *about}
             facts.todo(body.at[0], "have one dtype, and dtypes that need only promote", body.about)
-
-
-def _may_be_empty(key: Key | None) -> bool:
-    return key is not None and key.value is True

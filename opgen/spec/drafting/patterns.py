@@ -25,6 +25,8 @@ AND = "(?:、|和|与|以及|及|,|/|或者|或|跟)"
 """What stands between the members of a list."""
 FORMULA_TWICE = re.compile(r"\(([^()]{3,})\1\)")
 """What a flattened page has of a formula in brackets."""
+DIMS = "[1-3][dD](?:(?:、|和|或)[1-3][dD])*"
+"""Numbers of spatial axes, such as "1d and 2d"."""
 AXIS = "[NCDHWL](?:轴|维度?)?"
 """What pages call an axis."""
 PUNCTUATION = str.maketrans("，：（）；［］【】＞＜", ",:();[][]><")
@@ -69,7 +71,8 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Pattern:
-    """One line of the file; ``says`` is empty for what constrains no call. ``rules``: those that
+    """One line of the file; ``says`` is empty for what constrains no call, and of a condition the
+    term that it is. ``rules``: those that
     the family ``rules`` writes, in which ``{subject}``, ``{name}``, ``{other}`` (the other input),
     ``{array}`` (of numbers), ``{output}`` and ``{first}`` (the first input) are parameters,
     ``{name.H}`` an axis, or the item of an array that is one, and ``{number}`` is a number.
@@ -96,6 +99,7 @@ class Grammar:
     statements: tuple[Pattern, ...] = key(PATTERNS, ())
     breaches: tuple[Pattern, ...] = key(PATTERNS, ())
     nothing: tuple[Pattern, ...] = key(PATTERNS, ())
+    conditions: tuple[Pattern, ...] = key(PATTERNS, ())
 
 
 @cache
@@ -140,7 +144,8 @@ class Reader:
 
     def __init__(self, names: Collection[str]) -> None:
         after = "(?:(?![A-Za-z0-9_])|(?=shape)|(?=_[NCDHWL](?![A-Za-z]))|(?=_shape))"
-        self.name = re.compile(rf"(?<![A-Za-z0-9_])(?:{alternatives(names)}){after}")
+        self.names = alternatives(names)
+        self.name = re.compile(rf"(?<![A-Za-z0-9_])(?:{self.names}){after}")
         lists = {name: self._list(name, member) for name, member in self._members().items()}
         lists["mask"] = rf"当(?P<mask>{self.name.pattern})\[\d\]为[Tt]rue,"
         self.patterns = {
@@ -218,7 +223,9 @@ class Reader:
             "slots": r"\d+(?:\([^()]*\))",
             "shapes": r"[(\[](?:[A-Za-z0-9_,*/×]|\[\d\])*[)\]]",
             "extents": rf"(?!{self.name.pattern})[A-Za-z][A-Za-z0-9_]*",
+            "items": rf"(?:{self.names})[DHW](?![A-Za-z0-9_])",
             "enum": r"\d+(?:\(\w+\)|:\w+(?:\([^()]*\))?)",
+            "listed": "[^,、]+",
             "words": "(?!true|false)[a-z_]+",
         }
 
@@ -246,6 +253,7 @@ def _filled(pattern: str, lists: Mapping[str, str]) -> str:
         "number2": rf"(?P<number2>-?\d+|{alternatives(grammar().numbers)})",
         "word": "(?P<word>[A-Z][A-Z0-9_]+)",
         "letter": "(?P<letter>[A-Z])",
+        "dims": f"(?P<dims>{DIMS})",
         "value": "(?P<value>数?值|取值|元素)",
         "which": "(?P<which>最后[两二三]个|第[一二三四五]个)",
         "product": f"(?P<product>{alternatives(_product_names())})",

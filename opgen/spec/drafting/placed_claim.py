@@ -10,14 +10,15 @@ from opgen.spec.drafting.patterns import Claim
 
 
 class PlacedClaim(NamedTuple):
-    """A claim where it stands: its line, the products for which alone it holds, and the parameter
-    in whose cell it is.
+    """A claim where it stands: its line, the products for which alone it holds, the parameter in
+    whose cell it is, and the condition with which its sentence begins.
     """
 
     claim: Claim
     line: int
     products: tuple[str, ...] = ()
     own: str = ""
+    held: str = ""
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -27,7 +28,7 @@ class PlacedClaim(NamedTuple):
     @property
     def when(self) -> str:
         """The condition under which it holds."""
-        return products_term(self.products) if self.products else ""
+        return " and ".join(filter(None, (products_term(self.products), self.held)))
 
     def about(self, subjects: Iterable[str]) -> PlacedClaim:
         """The same of other parameters."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations, product
 from typing import cast
 
-from opgen.spec.drafting import axes, cells, dtype_lists, values
+from opgen.spec.drafting import axes, cells, dtype_lists, masks, values
+from opgen.spec.drafting.conditions import spatial_slots
 from opgen.spec.drafting.dtype_pairs import paired
 from opgen.spec.drafting.facts import Facts, bound, per_product, reached
 from opgen.spec.drafting.placed_claim import PlacedClaim
 
+LEAST = re.compile(r"(?:lowest\(\w+\)|\w+) >= (\d+)")
+"""A least value of an array, or of one of its items."""
 FLOATS = {"FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE"}
 """Dtypes of which any two promote to one that every library computes."""
 
@@ -18,9 +22,9 @@ FLOATS = {"FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE"}
 def state(facts: Facts, said: PlacedClaim) -> bool:
     """Whether a statement became facts."""
     families = said.claim.says.split(" and ")
-    if said.products and not {*families} <= OF_PRODUCTS:
-        return False
-    return all(FAMILIES[family](facts, said) for family in families)
+    allowed = CONDITIONAL if said.held else OF_PRODUCTS | CONDITIONAL
+    fit = not said.when or {*families} <= allowed
+    return fit and all(FAMILIES[family](facts, said) for family in families)
 
 
 def _same(facts: Facts, said: PlacedClaim) -> bool:
@@ -47,11 +51,11 @@ def _alike(facts: Facts, said: PlacedClaim) -> bool:
 
 def _alike_inputs(facts: Facts, said: PlacedClaim) -> bool:
     """The inputs that may have the dtypes that a sentence names."""
-    told, inputs = sorted(said.claim.of("dtypes")), []
-    for parameter in facts.parameters.values():
-        key = parameter.keys.get("dtype")
-        if key and parameter.kind == "tensor" and sorted(cast(list[str], key.value)) == told:
-            inputs.append(parameter.name)
+    keys = {n: p.keys.get("dtype") for n, p in facts.parameters.items() if p.kind == "tensor"}
+    told = sorted(said.claim.of("dtypes"))
+    inputs = [
+        name for name, key in keys.items() if key and sorted(cast(list[str], key.value)) == told
+    ]
     return _alike(facts, said.about(inputs))
 
 
@@ -68,8 +72,14 @@ def _key(key: str, value: object) -> Callable[[Facts, PlacedClaim], bool]:
     return of_tensors
 
 
-def _formats(facts: Facts, said: PlacedClaim) -> bool:
-    return _key("format", list(said.claim.of("formats")))(facts, said)
+def _no_empty(facts: Facts, said: PlacedClaim) -> bool:
+    """A key, or under a condition a rule."""
+    if not said.when:
+        return _key("empty", False)(facts, said)
+    names = said.subjects if facts.tensors(said.subjects) else ()
+    return bool(names) and all(
+        facts.relate(f"{name}.numel > 0", said.line, (name,), "numel", said.when) for name in names
+    )
 
 
 def _rank(facts: Facts, said: PlacedClaim) -> bool:
@@ -82,10 +92,6 @@ def _rank_most(facts: Facts, said: PlacedClaim) -> bool:
     known = [facts.parameters[name].keys.get("rank") for name in said.subjects]
     listed = [key.value for key in known if key and isinstance(key.value, list)]
     return bool(listed) and all(max(ranks) == most for ranks in listed)
-
-
-def _optional(facts: Facts, said: PlacedClaim) -> bool:
-    return all(facts.set(name, "null", True, said.line) for name in said.subjects)
 
 
 def promotes(facts: Facts, names: Iterable[str]) -> bool:
@@ -101,21 +107,6 @@ def _promoted(facts: Facts, said: PlacedClaim) -> bool:
     names = (*said.subjects, *said.claim.of("names"))
     facts.promoted |= {frozenset(pair) for pair in combinations(names, 2)}
     return promotes(facts, names)
-
-
-def masked(facts: Facts, said: PlacedClaim) -> list[str] | None:
-    """The rules that outputs may be null where their item of a mask is false; None where one is no
-    output, or the mask none.
-    """
-    (mask, *more), (item,) = said.claim.of("names"), said.claim.of("number")
-    written = all(facts.parameters[name].kind == "output" for name in said.subjects)
-    if more or facts.parameters[mask].kind != "bool_array" or not written:
-        return None
-    for name in said.subjects:
-        facts.parameters[name].keys.pop("null", None)  # "optional" said less
-        facts.set(name, "null", f"not {mask}[{item}]", said.line)
-        facts.set(name, "mask", f"{mask}[{item}]", said.line)
-    return [f"{name}.null" for name in said.subjects]
 
 
 def _dims(facts: Facts, said: PlacedClaim) -> bool:
@@ -187,10 +178,12 @@ def relations(facts: Facts, said: PlacedClaim) -> list[str]:
     arrays = [n for n, p in facts.parameters.items() if p.kind == "int_array"]
     outputs = [n for n, p in facts.parameters.items() if p.kind == "output"]
     shown = {"other": others, "array": arrays, "first": inputs[:1], "output": outputs}
-    written = {key: "".join(said.claim.of(key)) for key in ("number", "number2")}
+    written = {key: "".join(said.claim.of(key)) for key in ("number", "number2", "dtypes")}
     written["factors"] = " * ".join(factors)
-    extents = said.claim.of("extents")
+    extents = (*said.claim.of("extents"), *said.claim.of("items"))
     alone = {key: axes.Lettered(facts, *of) if len(of) == 1 else "?" for key, of in shown.items()}
+    promoting = facts.in_order(set().union(*facts.promoted))
+    alone["promoted"] = "promote(" + (", ".join(f"{n}.dtype" for n in promoting) or "?") + ")"
     for subject, name in product(said.subjects, said.claim.of("names") or ("",)):
         pair = {"subject": axes.Lettered(facts, subject), "name": axes.Lettered(facts, name)}
         about = tuple(dict.fromkeys((subject, *filter(None, (name,)), *factors)))
@@ -199,7 +192,8 @@ def relations(facts: Facts, said: PlacedClaim) -> list[str]:
             for key, number in written.items():
                 text = text.replace(f"{{{key}}}", number)
             told.append((text.format(**pair, **alone), about))
-    numbers = {*extents} <= axes.letters_of(facts) and all(
+    slots = {slot for name in said.subjects for slot in spatial_slots(facts, name)}
+    numbers = {*extents} <= axes.letters_of(facts) | slots and all(
         facts.parameters[name].family == "scalar" for name in factors
     )
     return [
@@ -219,17 +213,20 @@ def padded(facts: Facts, said: PlacedClaim) -> list[str]:
 def _related(facts: Facts, said: PlacedClaim, text: str, about: tuple[str, ...]) -> list[str]:
     """A rule, or under a code those that statements demand, if only under a condition."""
     require, _, when = text.partition(" when ")
+    implied, least = LEAST.fullmatch(require), facts.parameters[about[0]].keys.get("min")
+    if implied and least and int(implied[1]) <= cast(int, least.value):
+        return [f"{about[0]}.min"]
     left, _, right = require.partition(" == ")
     if left == right:  # their letters say so
         return [f"{name}.shape" for name in about if bound(facts, name)]
     known = [name for name, rule in facts.rules.items() if rule.require == require]
-    if known and not when and not said.own:
+    held = " and ".join(filter(None, (said.when, when)))
+    if known and not held and not said.own:
         return known
     attributes = {"shape": "axes", "numel": "numel", f"{about[0]}.rank": "axes", ".dtype": "types"}
     attribute = next((a for word, a in attributes.items() if word in require), "relation")
     if said.claim.of("extents") and said.line in facts.shape_lines:
         attribute = "axes"
-    held = " and ".join(filter(None, (said.when, when)))
     return [facts.relate(require, said.line, about, attribute, held)]
 
 
@@ -238,7 +235,7 @@ FAMILIES: Mapping[str, Callable[[Facts, PlacedClaim], bool]] = {
     "alike": _alike,
     "promoted": _promoted,
     "paired": paired,
-    "masked": lambda facts, said: bool(masked(facts, said)),
+    "masked": lambda facts, said: bool(masks.masked(facts, said)),
     "dims": _dims,
     "words": lambda facts, said: (
         bool(said.subjects)
@@ -254,13 +251,15 @@ FAMILIES: Mapping[str, Callable[[Facts, PlacedClaim], bool]] = {
     "dtypes_of": dtype_lists.dtypes_of,
     "no_dtypes": dtype_lists.no_dtypes,
     "no_formats": dtype_lists.no_formats,
-    "formats": _formats,
+    "formats": lambda facts, said: _key("format", [*said.claim.of("formats")])(facts, said),
     "strided": _key("strided", True),
     "rank": _rank,
     "rank_most": _rank_most,
     "empty": _key("empty", True),
-    "no_empty": _key("empty", False),
-    "optional": _optional,
+    "no_empty": _no_empty,
+    "optional": lambda facts, said: all(
+        facts.set(name, "null", True, said.line) for name in said.subjects
+    ),
     "length": values.length,
     "length_of": values.length_of,
     "length_axis": lambda facts, said: (
@@ -278,6 +277,9 @@ FAMILIES: Mapping[str, Callable[[Facts, PlacedClaim], bool]] = {
     "most": values.bound("max", "<=", 0),
     "half": values.half,
     "range": values.limits,
+    "length_also": values.length_also,
+    "convolved": values.convolved,
+    "masks": masks.masks,
     "enum": values.enum,
     "broadcast": _broadcast,
     "broadcast_result": lambda facts, said: bool(broadcast_result(facts, said)),
@@ -289,5 +291,7 @@ FAMILIES: Mapping[str, Callable[[Facts, PlacedClaim], bool]] = {
     "same_axes": lambda facts, said: bool(axes.same_axes(facts, said)),
 }
 """Family of statements -> what it makes of one."""
-OF_PRODUCTS = {"rules", "same", "alike", "paired", "dtypes", "no_dtypes", "no_formats"}
-"""Families of facts that may hold for some products alone."""
+CONDITIONAL = {"rules", "same", "alike", "no_empty"}
+"""Families of facts that may hold under a condition alone."""
+OF_PRODUCTS = {"paired", "dtypes", "no_dtypes", "no_formats"}
+"""Families of facts that may hold for some products alone, but under no other condition."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 from opgen.calls.kinds import KINDS, NUMERIC
+from opgen.spec.drafting.conditions import spatial
 from opgen.spec.drafting.facts import Facts, Key
 from opgen.spec.drafting.placed_claim import PlacedClaim
 
@@ -187,3 +188,32 @@ def half(facts: Facts, said: PlacedClaim) -> bool:
     return bool(halves(facts, said)) and all(
         facts.set(name, "min", 0, said.line) for name in said.subjects
     )
+
+
+def length_also(facts: Facts, said: PlacedClaim) -> bool:
+    """A length for one number of axes, where it is the rank of a tensor less 2: the same or one
+    more.
+    """
+    (array,), (tensor, ranks) = said.subjects or ("",), spatial(facts)
+    known = facts.parameters[array].keys.get("length") if array else None
+    if not known or known.value != [f"{tensor}.rank - 2"]:
+        return False
+    (length,), (dims,) = said.claim.numbers("number"), said.claim.numbers("number2")
+    lengths = {rank: [rank - 2, *([length] if rank == dims + 2 else [])] for rank in ranks}
+    known.value = {f"{tensor}.rank": lengths} if length != dims else known.value
+    known.at.append(said.line)
+    return True
+
+
+def convolved(facts: Facts, said: PlacedClaim) -> bool:
+    """The numbers of spatial axes of an operator: the ranks of the inputs whose formats have as
+    many axes.
+    """
+    ranks = [int(number) + 2 for number in re.findall(r"\d", said.claim.of("dims")[0])]
+    formats = {
+        p.name: cast(list[str], p.keys.get("format", Key([], [])).value)
+        for p in facts.parameters.values()
+        if p.kind == "tensor" and "rank" not in p.keys
+    }
+    fit = [name for name, some in formats.items() if [*map(len, some)] == ranks]
+    return bool(fit) and all(facts.set(name, "rank", ranks, said.line) for name in fit)

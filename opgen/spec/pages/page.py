@@ -16,12 +16,13 @@ Column: TypeAlias = Literal["role", "description", "usage", "dtype", "format", "
 
 class Sentence(NamedTuple):
     """Some words and their line, from 1. ``products``: the markers of those for which alone the
-    page says it; empty for all.
+    page says it; empty for all. ``about``: the head of its row, in a table of products.
     """
 
     text: str
     line: int
     products: tuple[str, ...] = ()
+    about: str = ""
 
 
 class Support(NamedTuple):

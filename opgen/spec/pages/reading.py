@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard
 
@@ -132,7 +133,9 @@ def _of_columns(row: list[Cell], columns: list[tuple[str, ...]]) -> Iterator[Sen
         for said in cell.sentences:
             held[said] = (*held.get(said, ()), *products)
     yield from row[0].sentences
-    yield from (said._replace(products=products) for said, products in held.items())
+    yield from (
+        said._replace(products=products, about=row[0].text) for said, products in held.items()
+    )
 
 
 def _is_sentence(part: object) -> TypeGuard[Sentence]:
@@ -192,6 +195,7 @@ def _first_phase(section: Section) -> tuple[list[PageParameter], list[Sentence],
     parameters: list[PageParameter] = []
     notes: list[Sentence] = []
     codes: list[ReturnCode] = []
+    tabled = any(isinstance(part, Table) and _columns(part) for part in section.parts)
     for part in section.parts:
         if isinstance(part, Table) and _columns(part):
             parameters += _rows(part)
@@ -210,19 +214,13 @@ def _first_phase(section: Section) -> tuple[list[PageParameter], list[Sentence],
                     parameters.append(
                         PageParameter(bullet[1], sentence.line, {"role": role, "usage": cell})
                     )
-                elif parameters and "usage" in parameters[-1].cells and not _tabled(section):
-                    last = parameters.pop()
-                    usage = (*last.cells["usage"], sentence)
-                    parameters.append(
-                        PageParameter(last.name, last.line, {**last.cells, "usage": usage})
-                    )
+                elif parameters and "usage" in parameters[-1].cells and not tabled:
+                    last = parameters[-1]
+                    cells = {**last.cells, "usage": (*last.cells["usage"], sentence)}
+                    parameters[-1] = replace(last, cells=cells)
                 else:
                     notes.append(sentence)
     return parameters, notes, codes
-
-
-def _tabled(section: Section) -> bool:
-    return any(isinstance(part, Table) and _columns(part) for part in section.parts)
 
 
 def _lines(part: Sentence | Code) -> list[Sentence]:
