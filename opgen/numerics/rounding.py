@@ -151,27 +151,3 @@ def ulp(values: Array, dtype: str) -> Array:
     with np.errstate(invalid="ignore"):
         gap: Array = binade(values, part.low) * 2.0 ** (1 - part.digits)
     return np.where(np.isfinite(values), gap, np.nan)
-
-
-def ulp_distance(values: Array, others: Array, dtype: str) -> Array:
-    """How many representable steps lie between two arrays of a dtype, as uint64; real dtypes only.
-
-    Both zeros are one value, Inf is one step beyond the largest finite. NaN against NaN is 0, NaN
-    against a number 2**64 - 1.
-    """
-    kind = DTYPES[dtype].numpy
-    values, others = np.asarray(values).astype(kind), np.asarray(others).astype(kind)
-    a, b = _ordered(values), _ordered(others)
-    distance = np.where(a > b, a, b).view(np.uint64) - np.where(a > b, b, a).view(
-        np.uint64
-    )  # may exceed int64: wraps
-    nan_a, nan_b = np.isnan(values), np.isnan(others)
-    distance = np.where(nan_a | nan_b, np.uint64(2**64 - 1), distance)
-    return np.where(nan_a & nan_b, np.uint64(0), distance)
-
-
-def _ordered(values: Array) -> Array:
-    """Map bit patterns to int64 so that neighbours differ by 1 and order is kept."""
-    width = values.dtype.itemsize
-    bits = np.asarray(values, order="C").view(f"i{width}").astype(np.int64)
-    return np.where(bits < 0, np.int64(-(2 ** (8 * width - 1))) - bits, bits)
