@@ -85,8 +85,9 @@ def _typed(value: object, element: Element) -> AclScalar:
         raise ArgumentFault(f": expects an object with value and dtype, or null, not {value!r}")
     number, dtype = (value[key] for key in keys)
     if not isinstance(dtype, str) or dtype not in typed.TYPES:
-        hint = did_you_mean(dtype, typed.TYPES)
-        raise ArgumentFault(f".dtype: no dtype of a scalar is {dtype!r}{hint}")
+        raise ArgumentFault(
+            f".dtype: no dtype of a scalar is {dtype!r}{did_you_mean(dtype, typed.TYPES)}"
+        )
     read = typed.read(number, dtype)
     if read is None:
         raise ArgumentFault(f".value: {number!r} is no number that {dtype} has")

@@ -4,7 +4,9 @@ on the way, and back.
 
 from __future__ import annotations
 
+import json
 import marshal
+import re
 from collections.abc import KeysView, Mapping
 from functools import lru_cache
 from typing import Any
@@ -17,6 +19,10 @@ from opgen.model import AclScalar, Argument, Call, TensorDesc, did_you_mean
 
 MOST_FAULTS = 8
 """Faults of one call that its message names."""
+_END = "\n"
+"""What stands behind the last piece of a line, and on no line."""
+_DECODER = json.JSONDecoder()
+_OPENING = re.compile(r' ?"op": "(\w+)", "product": "(\w+)", "args": \{"(\w+)": ')
 
 
 class CallFault(Exception):
@@ -42,11 +48,11 @@ class ArgumentReader:
     """
 
     def __init__(self, most: int = 100_000, room: int = 1 << 25) -> None:
-        self._known: dict[str, dict[bytes, Argument]] = {kind: {} for kind in KINDS}
+        self._known: dict[str, dict[bytes | str, Argument]] = {kind: {} for kind in KINDS}
         self._most = most
         self.texts: dict[str, tuple[Call, Mapping[str, object]]] = {}
         self._room = self._free = room
-        self._prototypes: dict[str, tuple[KeysView[str], dict[str, list[str]]]] = {}
+        self._prototypes: dict[str, tuple[KeysView[str], dict[str, list[str]], dict[str, str]]] = {}
 
     def remember(self, text: str, call: Call, extra: Mapping[str, object]) -> None:
         """Keep what a text was read as, and forget all others where there is no room."""
@@ -58,13 +64,15 @@ class ArgumentReader:
 
     def prototype(
         self, op: str, kinds: Mapping[str, str]
-    ) -> tuple[KeysView[str], dict[str, list[str]]]:
+    ) -> tuple[KeysView[str], dict[str, list[str]], dict[str, str]]:
         """(the arguments of an operator whose parameters have some ``kinds``, list of tensors ->
-        its places).
+        its places, parameter -> what stands behind it in a line).
         """
         if op not in self._prototypes:
             lists = {name: members(kinds, name) for name, kind in kinds.items() if kind in _LISTS}
-            self._prototypes[op] = prototype(kinds).keys(), lists
+            behind = [f', "{name}": ' for name in kinds][1:] + [_END]
+            cuts = dict(zip(kinds, behind, strict=True))
+            self._prototypes[op] = prototype(kinds).keys(), lists, cuts
         return self._prototypes[op]
 
     def read(
@@ -79,14 +87,51 @@ class ArgumentReader:
             try:
                 arguments[name] = known[written]
             except KeyError:
-                if len(known) > self._most:
-                    known.clear()
                 try:
-                    arguments[name] = known[written] = argument(value, KINDS[kind])
+                    arguments[name] = self._remembered(written, value, kind)
                 except ArgumentFault as fault:
                     if name in args:
                         faults += [f"args.{name}{text}" for text in fault.args]
         return arguments, faults
+
+    def _remembered(self, written: bytes | str, value: object, kind: str) -> Argument:
+        """What a ``value`` that is not known yet is as an argument of a kind."""
+        if len(self._known[kind]) > self._most:
+            self._known[kind].clear()
+        read = self._known[kind][written] = argument(value, KINDS[kind])
+        return read
+
+    def by_pieces(self, text: str, prototypes: Mapping[str, Mapping[str, str]]) -> Call | None:
+        """The call behind the id of a line that has all arguments in the order of the prototype, as
+        opgen and ``json.dumps`` write it; None for other lines, and where something is wrong.
+
+        The line is cut at the names of the arguments. If each piece is one JSON value that has no
+        key twice, then so is the line. A piece that many lines have is read once.
+        """
+        opening = _OPENING.match(text)
+        if not opening or opening[1] not in prototypes or text[-2:] != "}}":
+            return None
+        op, product, first = opening.groups()
+        kinds, arguments = prototypes[op], dict[str, Argument]()
+        rest = text[opening.end() : -2] + _END
+        try:
+            for name, cut in self.prototype(op, kinds)[2].items():
+                piece, _, rest = rest.partition(cut)
+                known = self._known[kinds[name]]
+                arguments[name] = (
+                    known[piece] if piece in known else self._piece(piece, kinds[name])
+                )
+        except (ValueError, RecursionError, ArgumentFault):
+            return None
+        whole = not rest and first == next(iter(kinds)) and product in vocabulary().products
+        return Call(op, product, arguments) if whole else None
+
+    def _piece(self, piece: str, kind: str) -> Argument:
+        """What a piece of a line is as an argument; raises ValueError if it is not one value."""
+        value, end = _DECODER.raw_decode(piece)
+        if end < len(piece) or piece.count(":") != (len(value) if type(value) is dict else 0):
+            raise ValueError(piece)
+        return self._remembered(piece, value, kind)
 
 
 def make_call(
@@ -113,7 +158,7 @@ def make_call(
     if not isinstance(args, dict):
         raise CallFault("args must be an object")
     reader, kinds = reader or ArgumentReader(), prototypes[op]
-    names, lists = reader.prototype(op, kinds)
+    names, lists, _ = reader.prototype(op, kinds)
     told, of_lists = _unfolded(args, lists) if lists else (args, [])
     arguments, faults = reader.read(told, kinds)
     faults, unknown = of_lists + faults, list[str]()
@@ -130,8 +175,12 @@ def make_call(
     if faults:
         text = "; ".join(faults[:MOST_FAULTS]) + ("; and more" if len(faults) > MOST_FAULTS else "")
         if unknown:
-            strange = tuple(name for name in args if name not in names)
-            raise ForeignCall(op, tuple(name for name in names if name not in args), strange, text)
+            raise ForeignCall(
+                op,
+                tuple(name for name in names if name not in args),
+                tuple(name for name in args if name not in names),
+                text,
+            )
         raise CallFault(text)
     return Call(op, product, arguments)
 
@@ -152,8 +201,7 @@ def _unfolded(
             faults.append(f"args.{name}: expects a list of tensors or null, not {tensors!r}")
             tensors = None
         elif tensors is not None and len(tensors) > len(places):
-            text = f"{len(tensors)} tensors; opgen reads at most {len(places)}"
-            faults.append(f"args.{name}: {text}")
+            faults.append(f"args.{name}: {len(tensors)} tensors; opgen reads at most {len(places)}")
         told = (tensors or [])[: len(places)]
         result |= dict.fromkeys(places) | dict(zip(places, told, strict=False))
         if name in args:
@@ -198,11 +246,11 @@ def plain(value: Argument, layout: bool = False) -> Any:
             "format": value.format,
         }
         if layout or not value.plain:
-            told["strides"] = None if value.strides is None else list(value.strides)
-            told["offset"] = value.offset
-            told["storage_shape"] = (
-                None if value.storage_shape is None else list(value.storage_shape)
-            )
+            told |= {
+                "strides": None if value.strides is None else list(value.strides),
+                "offset": value.offset,
+                "storage_shape": None if value.storage_shape is None else list(value.storage_shape),
+            }
         if value.range is not None:
             told["range"] = list(value.range)
         return told

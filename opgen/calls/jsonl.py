@@ -15,6 +15,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any, TextIO
@@ -161,6 +162,9 @@ def parse_call(
     rest = line[opening.end() :] if opening else ""
     if opening and reader and (known := reader.texts.get(rest)):
         return NamedCall(opening[1], *known, number)
+    if opening and reader and (whole := reader.by_pieces(rest, prototypes)):
+        reader.remember(rest, whole, _NOTHING)
+        return NamedCall(opening[1], whole, _NOTHING, number)
     try:
         data, end = _DECODER.raw_decode(line)
     except (ValueError, RecursionError) as error:
@@ -195,15 +199,11 @@ def _distinct_keys(line: str, data: dict[str, Any]) -> None:
     are read again, slowly.
     """
     args = data["args"]
-    keys = len(data)
-    if type(args) is dict:
-        keys += len(args)
-        for value in args.values():
-            if type(value) is dict:
-                keys += len(value)
-            elif type(value) is list:
-                keys += sum([len(each) for each in value if type(each) is dict])
-    if line.count(":") == keys:
+    inside = list(args.values()) if type(args) is dict else []
+    lists = chain.from_iterable([value for value in inside if type(value) is list])
+    if line.count(":") == sum(
+        len(each) for each in (data, args, *inside, *lists) if type(each) is dict
+    ):
         return
 
     def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -41,8 +41,11 @@ class CallTable:
     @property
     def tensors(self) -> dict[str, TensorColumn]:
         """The columns of the parameters that are tensors, by name."""
-        columns = self.columns.items()
-        return {name: column for name, column in columns if isinstance(column, TensorColumn)}
+        return {
+            name: column
+            for name, column in self.columns.items()
+            if isinstance(column, TensorColumn)
+        }
 
     def take(self, rows: Index) -> CallTable:
         """The rows at ``rows``, in that order."""

@@ -27,8 +27,11 @@ def load_folder(folder: Path, pages: Catalog, shown_as: str = "") -> dict[str, E
         with collecting(problems):
             errata = load(path, pages, shown)
             if errata.api in known:
-                text = f"{known[errata.api].file} has its errata already"
-                problems.append(Problem(shown, None, errata.api, text))
+                problems.append(
+                    Problem(
+                        shown, None, errata.api, f"{known[errata.api].file} has its errata already"
+                    )
+                )
             known[errata.api] = errata
     if problems:
         raise FileError(problems)
@@ -45,8 +48,11 @@ class ShippedErrata(Mapping[str, Errata]):
             said = API.search(path.read_text(encoding="utf-8", errors="replace"))
             api = said[1] if said else self.read(path).api
             if self.files.setdefault(api, path) != path:
-                text = f"{self.files[api].name} has its errata already"
-                raise FileError.of(f"specs/errata/{path.name}", api, text)
+                raise FileError.of(
+                    f"specs/errata/{path.name}",
+                    api,
+                    f"{self.files[api].name} has its errata already",
+                )
 
     def read(self, path: Path) -> Errata:
         return load(path, catalog(), f"specs/errata/{path.name}")

@@ -203,8 +203,9 @@ class _ErrataReader:
         for key, text in form.reference.items():
             place = (*where, "reference", key)
             if spec.scope.kind((key, "")) is None:
-                hint = did_you_mean(key, spec.scope.names())
-                self.doc.problem(place, f"no such name{hint}", where[1])
+                self.doc.problem(
+                    place, f"no such name{did_you_mean(key, spec.scope.names())}", where[1]
+                )
             term = self.compiled(place, where[1], parsed, str(text))
             if term is not None:
                 reference[key] = term
@@ -233,10 +234,11 @@ def _faults_of(form: EntryForm) -> Iterator[tuple[str, str]]:
             yield "code", "expects one code, or two where the first phase cannot tell"
     elif isinstance(form, NumericForm):
         if sum(bool(getattr(form, change)) for change in CHANGES) != 1:
-            changes = ", ".join(CHANGES)
-            yield "", f"changes nothing, or too much: give exactly one of {changes}"
+            yield "", f"changes nothing, or too much: give exactly one of {', '.join(CHANGES)}"
         if form.roundings and not form.bound:
-            expected = "how often terms are rounded to the dtype of bound"
-            yield "roundings", f"expects {expected}, not {form.roundings}"
+            yield (
+                "roundings",
+                f"expects how often terms are rounded to the dtype of bound, not {form.roundings}",
+            )
     elif isinstance(form, ToleranceForm) and not form.rules:
         yield "", "changes nothing: it names no rule"

@@ -48,8 +48,11 @@ class LibraryAnswers:
         """(id, codes) of every stage and, where :data:`UNKNOWN` and :data:`ACCEPTED` find them, of
         these.
         """
-        stages = [(stage.id, stage.codes) for stage in self.page.stages]
-        return [*stages, ("unknown", ()), ("accepted", (0,))]
+        return [
+            *((stage.id, stage.codes) for stage in self.page.stages),
+            ("unknown", ()),
+            ("accepted", (0,)),
+        ]
 
     def codes(self, row: int) -> tuple[Code, ...]:
         """One code, or two where the first phase cannot tell; numbers ascending, then
@@ -75,8 +78,9 @@ class LibraryAnswers:
         known: Basis = "observed" if self.page.as_page else "read"
         accepted: Basis = "inferred" if self.guessed[row] else known
         basis = accepted if stage == ACCEPTED else self.page.stages[stage].basis
-        excuses = bool(self.excuses[row])
-        return LibraryAnswer(self.release, self.codes(row), basis, excuses, self.until)
+        return LibraryAnswer(
+            self.release, self.codes(row), basis, bool(self.excuses[row]), self.until
+        )
 
     def answers(self) -> Categorical[LibraryAnswer | None]:
         """Every row whole."""
