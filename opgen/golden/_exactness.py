@@ -62,10 +62,10 @@ def absolute(weight: Array) -> float:
     """The largest sum of absolute weights of a channel of input: (B, groups, channels of input, of
     gradOutput, *taps).
     """
-    sums = np.zeros(weight.shape[:3])
+    sums = np.zeros((*weight.shape[:3], *weight.shape[4:]))
     for c in pieces(weight.shape[3], PIECE // (weight.size // weight.shape[3])):
-        sums += np.abs(weight[:, :, :, c]).sum(axis=3).reshape(*sums.shape, -1).sum(axis=3)
-    return float(sums.max())
+        sums += np.abs(weight[:, :, :, c]).sum(axis=3)
+    return float(sums.reshape(*weight.shape[:3], -1).sum(axis=3).max())
 
 
 def unit_of(values: Array) -> float:

@@ -54,7 +54,7 @@ class Planes:
 
     A level takes the blocks of both tensors in twos, (blocks, elements), and makes one plane of
     half as many after the other, which the next level takes; the last are multiplied. ``sums`` are
-    not wanted if None.
+    not wanted if None; they hold anything until they have ``begun``.
     """
 
     def __init__(
@@ -62,12 +62,13 @@ class Planes:
     ) -> None:
         self.weight, self.sums, self.transposed, self.space = weight, sums, transposed, space
         self.filled: object = None
+        self.begun = False
 
     def run(
         self, part: Part, narrow: Array, wide: Array, gradient: Array | None, add: bool
     ) -> None:
-        """Adds what a part gives to the sums, and writes or adds it to the gradient: (samples,
-        groups, channels, *extents).
+        """Adds what a part gives to the sums, or begins them with it, and writes or adds it to the
+        gradient: (samples, groups, channels, *extents).
         """
         self.levels = [
             Level(taps, axis.blocks >> level, axis.unit * prod(grid(part)[i + 1 :]))
@@ -126,7 +127,11 @@ class Planes:
             memory = self.plane("first", depth, gradient), self.plane("second", depth, gradient)
             target = target_of(level, k, gradient, *memory, self.transposed)
             self.level(depth + 1, n, w, weight[k], None if sums is None else sums[k], target)
-            (narrow_gradient if self.transposed else wide_gradient)(level, k, gradient, *memory)
+            if level.taps == 3 and k == 2:  # the sum and the difference, of either tensor
+                np.subtract(*memory, out=gradient[1::2])
+                memory[0][...] += memory[1]
+            else:
+                (narrow_gradient if self.transposed else wide_gradient)(level, k, gradient, *memory)
 
     def plane(self, name: str, level: int, tensor: Array) -> Array:
         """Memory for half of the blocks of a tensor."""
@@ -142,8 +147,13 @@ class Planes:
             plane.reshape(*self.lead, -1, self.unit)[..., : self.used] for plane in (narrow, wide)
         )
         if sums is not None:
+            first = not self.begun
+            if first:
+                np.matmul(n[0], w[0].swapaxes(-1, -2), out=sums)
             for product in np.matmul(
-                n, w.swapaxes(-1, -2), out=self.space.shaped("products", 0, len(n), *sums.shape)
+                n[first:],
+                w[first:].swapaxes(-1, -2),
+                out=self.space.shaped("products", 0, len(n) - first, *sums.shape),
             ):
                 sums += product
         if gradient is not None:
@@ -192,9 +202,6 @@ def wide_gradient(level: Level, k: int, gradient: Array, first: Array, second: A
     elif level.taps == 2 and k == 2:
         odd -= first
         add_to_next(even, first, level.far)
-    elif level.taps == 3 and k == 2:
-        np.subtract(first, second, out=odd)
-        first += second
     elif level.taps == 3 and k == 0:
         first -= even
         add_to_next(even, first, level.far)
@@ -208,13 +215,8 @@ def narrow_gradient(level: Level, k: int, gradient: Array, first: Array, second:
     even, odd = gradient[::2], gradient[1::2]
     if k == 0:
         even += first
-    elif level.taps == 2 and k == 2:
-        odd += first
-    elif level.taps == 3 and k == 2:
-        np.subtract(first, second, out=odd)
-        first += second
-    elif level.taps == 3 and k == 3:
-        odd += second
+    elif k == level.taps:
+        odd += first if k == 2 else second
 
 
 def add_to_next(blocks: Array, values: Array, far: int) -> None:

@@ -119,8 +119,8 @@ def large(t: Operands, geometry: ConvolutionGeometry) -> None:
     """
     if worth(geometry, t.dy.shape[1], min(t.dy.shape[3], t.x.shape[3])):
         growth = 2.0 ** len(planes(part_of(geometry)))
-        if growth <= room(t):
-            tiled(t, geometry)
+        if growth <= (most := room(t)):
+            tiled(t, geometry, halves=growth * growth <= most)
             return
     from_columns(t, geometry)
     known = [] if t.gx is None else [min(t.w, t.gx, key=np.size)]

@@ -34,21 +34,27 @@ WEIGHT = (
     1 << 20
 )  # elements of the planes of a piece of the weight: 8 MiB, and as many of its gradient
 PIECE = 1 << 16  # elements of the taps that become planes, or come from them, at a time
-PLANES = 7 << 18  # elements of the planes of a piece of the tensors: 14 MiB
+PLANES = 5 << 19  # elements of the planes of a piece of the tensors: 20 MiB
 
 
 def tiled(
-    t: Operands, geometry: ConvolutionGeometry, *, weight: int = WEIGHT, tensors: int = PLANES
+    t: Operands,
+    geometry: ConvolutionGeometry,
+    *,
+    halves: bool = False,
+    weight: int = WEIGHT,
+    tensors: int = PLANES,
 ) -> None:
-    """Both gradients, with so many elements of the planes of ``weight`` and ``tensors``."""
-    part = part_of(geometry)
-    some = list(shares(part, t, weight, tensors))
+    """Both gradients, with so many elements of the planes of ``weight`` and ``tensors``;
+    ``halves``: halves of all sums are exact as well.
+    """
+    some = list(shares(part_of(geometry), t, weight, tensors))
     add = len({share.where[2].start for share in some}) > 1 or len(some[0].cuts) > 1
     if t.gx is not None and add:
         t.gx[...] = 0.0
     space = Workspace()
     for b, share in product(range(len(t.w)), some):
-        _piece(t, geometry, b, share, add, space)
+        _piece(t, geometry, b, share, add, halves, space)
 
 
 class Share(NamedTuple):
@@ -67,8 +73,8 @@ def shares(part: Part, t: Operands, weight: int, tensors: int) -> Iterator[Share
     """
     samples, groups, c = t.dy.shape[1:4]
     m, room = t.x.shape[3], max(1, weight // prod(planes(part)))
-    c_step = c if c * m <= room else min(c, max(room // m, isqrt(room)))
-    m_step = min(m, max(1, room // c_step))
+    c_step = c if c * m <= room else alike(c, max(room // m, isqrt(room)))
+    m_step = alike(m, max(1, room // c_step))
     g_step = min(groups, max(1, room // (c_step * m_step)))
     number = prod(
         blocks(part)
@@ -80,8 +86,23 @@ def shares(part: Part, t: Operands, weight: int, tensors: int) -> Iterator[Share
         yield Share(where, max(1, min(samples, tensors // size)), cuts)
 
 
+def alike(total: int, most: int) -> int:
+    """The size of pieces of at most ``most``, as few as there can be and alike.
+
+    >>> alike(320, 256), alike(320, 400)
+    (160, 320)
+    """
+    return -(-total // -(-total // most))
+
+
 def _piece(
-    t: Operands, geometry: ConvolutionGeometry, b: int, share: Share, add: bool, space: Workspace
+    t: Operands,
+    geometry: ConvolutionGeometry,
+    b: int,
+    share: Share,
+    add: bool,
+    halves: bool,
+    space: Workspace,
 ) -> None:
     """What some channels of gradOutput give to the gradients of some channels of input, by a part
     of the taps.
@@ -90,18 +111,18 @@ def _piece(
     part = cuts[0]
     where = b, g, mm, cc
     weight, matrix = narrow_first(t.w[where], geometry), matrix_of(part)
-    shape, rows = (
-        (*planes(part), *weight.shape[:3]),
-        list(pieces(weight.shape[1], PIECE // prod(weight.shape[2:]))),
-    )
+    shape = (*planes(part), *weight.shape[:3])
+    rows = [*product(range(shape[-3]), pieces(shape[-2], PIECE // prod(weight.shape[2:])))]
     of_weight = space.shaped("weight", 0, *shape)
     for some in rows:
-        taps = weight[:, some].reshape(-1, matrix.shape[1])
-        of_weight[..., some, :] = (matrix @ taps.T).reshape(*shape[:-2], -1, shape[-1])
-    sums = None if t.gw is None else space.shaped("sums", 0, *shape)
-    if sums is not None:
-        sums[...] = 0.0
-    work = Planes(of_weight, sums, geometry.transposed, space)
+        taps = weight[some].reshape(-1, matrix.shape[1])
+        np.matmul(matrix, taps.T, out=of_weight[(..., *some, slice(None))].reshape(len(matrix), -1))
+    work = Planes(
+        of_weight,
+        None if t.gw is None else space.shaped("sums", 0, *shape),
+        geometry.transposed,
+        space,
+    )
     for cut in cuts:
         for n in pieces(t.dy.shape[1], samples):
             dy, x, gx = (
@@ -110,11 +131,15 @@ def _piece(
                 None if t.gx is None else t.gx[b, n, g, mm],
             )
             work.run(cut, *((x, dy) if geometry.transposed else (dy, x)), gx, add)
-    if t.gw is not None and sums is not None:
+            work.begun = True
+    if t.gw is not None and work.sums is not None:
         gw, axes = narrow_first(t.gw[where], geometry), range(len(part))
         for some in rows:
-            gw[:, some] = np.moveaxis(
-                taps_of(part, sums[..., some, :]), axes, [3 + axis for axis in axes]
+            sums = work.sums[(..., *some, slice(None))]
+            gw[some] = (
+                (sums.reshape(len(matrix), -1).T @ matrix).reshape(gw[some].shape)
+                if halves
+                else np.moveaxis(taps_of(part, sums), axes, [2 + axis for axis in axes])
             )
 
 
