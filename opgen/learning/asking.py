@@ -1,4 +1,4 @@
-"""Which calls would decide what is open: rules that no call decides, and hints."""
+"""Which calls would decide what is open: rules of which no call speaks, or few do."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Question(NamedTuple):
 
 def open_rules(lesson: Lesson) -> dict[str, int]:
     """Rule -> how many more calls it needs, the neediest first: one that is not seen, or of which
-    only hints speak. Calls that contradict each other need as many on either side.
+    few calls speak. Calls that contradict each other need as many on either side.
     """
     needs = {each.rule.id: LEAST for each in lesson.outcomes if each.became == "not seen"}
-    for hint in lesson.hints:
-        need = 2 * LEAST if hint.against else LEAST - len(hint.calls)
-        for rule in hint.rules:
+    for finding in lesson.findings:
+        need = 2 * LEAST if finding.against else LEAST - len(finding.calls)
+        for rule in finding.rules if need > 0 else ():
             needs[rule] = max(needs.get(rule, 0), need)
     return dict(sorted(needs.items(), key=lambda item: -item[1]))
 
@@ -43,7 +43,7 @@ def questions(lesson: Lesson, table: CallTable) -> list[Question]:
     many products as there are; those like calls that ended the host come last.
     """
     judgement = judge(lesson.returned.spec, table)
-    broken = enforced(judgement, lesson.entries)
+    broken = enforced(judgement, [each for each in lesson.entries if len(each.calls) >= LEAST])
     alone = (broken.sum(axis=0) == 1) & _new(lesson.returned.judgement.table, table)
     deadly = _deadly(lesson, judgement)
     asked: list[Question] = []

@@ -25,7 +25,7 @@ from opgen.learning.lesson import (
     returns,
     said_by,
 )
-from opgen.learning.pooling import few_together, pooled, widened
+from opgen.learning.pooling import pooled, widened
 from opgen.learning.precedence import answering, kind, ordered
 from opgen.learning.splitting import LEAST, Share, split
 from opgen.learning.statuses import DIED, Returned
@@ -74,24 +74,7 @@ class _Learner:
         self.blame()
         self.decided = [self.deciding(i) for i in range(len(self.spec.rules))]
         said = [self.extended(each) for each in pooled(self.of_rules(), self.spec.rule)]
-        wide = [*widened(said, self.returned, self.decided)]
-        return (*few_together(wide, self.passed(), self.spec.rule), *self.of_none())
-
-    def passed(self) -> dict[str, np.ndarray]:
-        """Rule -> the calls that decide it, where all of them were accepted and the page names no
-        code, or one that no call returned.
-        """
-        unheard = {rule.code for rule in self.spec.rules} - set(self.status.tolist())
-        decided = {
-            rule.id: self.decided[i]
-            for i, rule in enumerate(self.spec.rules)
-            if rule.forbids and rule.code in unheard
-        }
-        return {
-            rule: rows
-            for rule, rows in decided.items()
-            if len(rows) and not self.status[rows].any()
-        }
+        return (*widened(said, self.returned, self.decided), *self.of_none())
 
     def returning(self, known: tuple[Finding, ...]) -> np.ndarray:
         """(rules, rows) bool: for all that is known, the rule returns the status of the call."""
@@ -211,14 +194,18 @@ class _Learner:
     ) -> Iterator[Finding]:
         """What a rule has by itself, beside what is ``explained``, (rows,) bool."""
         related = {name for name, _ in rule.refs} | {rule.parameter or ""}
-        open_yet = (~explained & (outcome != usual)).sum() >= LEAST
         known = [feature.at(rows) for feature in self.features]
         explained = explained.copy()
         alone = np.zeros(len(rows), dtype=np.intp)
-        for part in split(known, rows, outcome, usual, related, explained) if open_yet else ():
+        for part in split(known, rows, outcome, usual, related, explained):
             explained |= part.rows
             yield from self.shared([rule], rows, alone, part)
-        if usual != AS_THE_PAGE and explained.all():
+        own = _usual(outcome)
+        if own != AS_THE_PAGE and not said_by(rule, outcome).any():
+            calls = tuple(np.unique(rows[outcome == own]).tolist())
+            yield Finding((rule.id,), "", own, calls, len(rows), True)
+            explained |= outcome == own
+        elif usual != AS_THE_PAGE and explained.all():
             yield from self.uniform([rule], rows[outcome == usual])
         elif usual != AS_THE_PAGE:
             for part in split(known, rows, outcome, OTHERS, related, outcome != usual):

@@ -28,7 +28,8 @@ OPEN = -9
 class Finding:
     """What the library does where ``when`` holds and one of ``rules`` is broken; without rules, to
     calls that break none. ``calls`` are the positions of those that show it, ``against`` of those
-    that contradict it: a finding with too few calls, or with any against it, is a hint.
+    that contradict it: a finding with any against it is a hint, as is one of few calls that break
+    nothing.
 
     ``differs``: the page does not admit the status. ``beside``: one of these rules is broken, too.
     """
@@ -44,7 +45,7 @@ class Finding:
 
     @property
     def hint(self) -> bool:
-        return len(self.calls) < LEAST or bool(self.against)
+        return bool(self.against) or not (self.rules or len(self.calls) >= LEAST)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from itertools import chain
 
 import numpy as np
 
-from opgen.calls.factorize import by_key
 from opgen.learning.conditions import about_emptiness
 from opgen.learning.lesson import Finding, enforced, holding
 from opgen.learning.precedence import kind, subject
@@ -39,36 +38,19 @@ def pooled(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> Iterator[F
             yield first
 
 
-def few_together(
-    findings: Sequence[Finding], passed: Mapping[str, np.ndarray], rules: Mapping[str, Rule]
-) -> Iterator[Finding]:
-    """The same, and for rules that share a key, such as the dtype of a parameter, or that all
-    compare parameters: that the library lets them pass, where the calls of all of them are enough.
-    ``passed``: rule -> the rows of the calls that decide it, all of them accepted; only those count
-    of which no finding speaks but a hint that no call contradicts.
-    """
-    spoken = {rule for each in findings if not each.hint or each.against for rule in each.rules}
-    alike = by_key((rules[rule].key, rule) for rule in passed if rule not in spoken)
-    together = {
-        tuple(ids): rows
-        for ids in alike.values()
-        if len(rows := np.unique(np.concatenate([passed[rule] for rule in ids]))) >= LEAST
-    }
-    covered = {rule for ids in together for rule in ids}
-    yield from (each for each in findings if not covered & set(each.rules))
-    for ids, rows in together.items():
-        yield Finding(ids, "", 0, tuple(rows.tolist()), len(rows), True)
-
-
 def widened(
     findings: Sequence[Finding], returned: Returned, decided: Sequence[np.ndarray]
 ) -> Iterator[Finding]:
     """The same; what a condition lets pass, it lets pass of other rules, too, of which all
     calls were accepted that meet it: there may be few of each. These rules are about the same
     thing, such as dtypes, or about anything where the condition is that a tensor is empty.
-    ``decided``: the rows of the calls that decide each rule.
+    ``decided``: the rows of the calls that decide each rule. Of a rule of which few calls speak,
+    and all of them so, the condition is all that they show.
     """
+    few = [each for each in findings if _is_of_few_calls(each)]
+    findings = [each for each in findings if not _is_of_few_calls(each)]
     left = enforced(returned.judgement, findings)
+    covered: set[int] = set()
     for finding in findings:
         if not finding.when or finding.status != 0 or finding.hint:
             yield finding
@@ -81,7 +63,13 @@ def widened(
             if alike and rule.forbids and len(rows) and not returned.status[rows].any():
                 more[rule.id] = rows.tolist()
                 left[i] &= ~held
+        covered.update(*more.values())
         calls = tuple(sorted({*finding.calls, *chain.from_iterable(more.values())}))
         asked = finding.asked + len(calls) - len(finding.calls)
         rules = tuple(dict.fromkeys((*finding.rules, *more)))
         yield replace(finding, rules=rules, calls=calls, asked=asked)
+    yield from (each for each in few if not covered.issuperset(each.calls))
+
+
+def _is_of_few_calls(finding: Finding) -> bool:
+    return not finding.when and finding.status == 0 and len(finding.calls) < LEAST

@@ -13,6 +13,8 @@ LEAST = 3
 """Calls on either side of a condition that carry it."""
 ENOUGH = LEAST - 1e-3
 """The same of sums of parts of calls."""
+PLAIN = 2 - 1e-3
+"""Calls that carry a condition on a word, a rank or a truth of which the rule speaks."""
 DOUBT = 0.1
 """How many conditions on strange things, of all that are tried, may hold by chance."""
 PAIR = 2.0
@@ -54,7 +56,7 @@ def split(
         for status in np.unique(outcome[left & (outcome != usual)]).tolist():
             wanted = left & (outcome == status)
             against = outcome != status
-            if weight[wanted].sum() < ENOUGH or not against.any():
+            if weight[wanted].sum() < PLAIN or not against.any():
                 continue
             found = _best(known, wanted * weight, against * weight, related, tried)
             if found is not None and (best is None or found[0] > best[0]):
@@ -89,7 +91,8 @@ def _best(
     holds, hits, misses = holds[enough], hits[enough], misses[enough]
     outside, strange = float(against.sum()) + 1e-9, np.array([each.strange for each in singles])
     chance = _chance(float(wanted.sum()), float(against.sum()))
-    carried = (misses == 0) & (hits >= ENOUGH)
+    plain = ~strange & [each.word for each in singles]
+    carried = (misses == 0) & (hits >= np.where(plain, PLAIN, ENOUGH))
     carried &= ~strange | (chance[(hits + 1e-3).astype(np.int64)] * tried <= DOUBT)
     best: tuple[float, Condition] | None = None
     for i in np.flatnonzero(carried).tolist():
