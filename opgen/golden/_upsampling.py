@@ -55,19 +55,22 @@ def nearest(letters: str, half: bool) -> Callable[[Names], Weighted]:
 def _below(extent: int, number: int, half: bool) -> WeightedAxis:
     """The element at or below each place.
 
-    A place on an element may be rounded to just below it, but not where the ratio of the extents is
-    a power of two.
+    A place on an element, or closer to one than FLOAT tells, may be rounded to either side of it,
+    but not where the ratio of the extents is a power of two, so that FLOAT has every place.
     """
-    twice = 2 * np.arange(number) + half
-    index, rest = np.divmod(twice * extent, 2 * number)
+    twice, unit = 2 * np.arange(number) + half, 2 * number
+    index, rest = np.divmod(twice * extent, unit)
+    off = STEPS * ROUNDOFF * extent * twice
     ratio = number / extent if number > extent else extent / max(number, 1)
-    doubtful = (rest == 0) & (index > 0) & (frexp(ratio)[0] != 0.5)
-    nothing = np.zeros(number)
+    rounded = frexp(ratio)[0] != 0.5
+    down, up = (rest <= off) & (index > 0), (unit - rest <= off) & (index < extent - 1)
+    other = np.where(rounded & down, index - 1, np.where(rounded & up, index + 1, -1))
+    nothing, doubtful = np.zeros(number), (other >= 0) * ANY
     return WeightedAxis(
         extent,
-        np.stack((index, np.where(doubtful, index - 1, -1))),
+        np.stack((index, other)),
         np.stack((nothing + 1, nothing)),
-        np.stack((doubtful * ANY, doubtful * ANY)),
+        np.stack((doubtful, doubtful)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opgen.golden._upsampling import nearest, probe
 from opgen.golden._weighted import derived
 
-VERSION = 1
+VERSION = 2
 weighted = nearest("HW", half=False)
 golden, magnitude, depth, FORWARD = derived(weighted, "gradOut", "gradInput")
 FACTORS = {"gradInput": ("gradOut",)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from opgen.golden._upsampling import nearest, probe
 from opgen.golden._weighted import derived
 
-VERSION = 1
+VERSION = 2
 weighted = nearest("DHW", half=True)
 golden, magnitude, depth, FORWARD = derived(weighted, "gradOut", "gradInput")
 FACTORS = {"gradInput": ("gradOut",)}

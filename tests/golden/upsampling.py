@@ -128,6 +128,22 @@ def against_definition(
     assert seen > count / 2
 
 
+def against_float_on_wide_images(op: str, letters: str, reading: Reading, extent: int) -> None:
+    """Far from the first element, FLOAT rounds places across elements: either side is right."""
+    names: Names = {}
+    for a in letters:
+        names |= {f"{a}in": 1, f"{a}out": 1, f"scales{a}": 0.0}
+    names |= {f"{letters[-1]}in": extent, f"{letters[-1]}out": 4925}
+    dy = np.random.default_rng(3).standard_normal((1, 1, *[1] * (len(letters) - 1), 4925))
+    extents = [names[f"{a}in"] for a in letters]
+    got, size = run(op, names, dy), run(op, names, dy, "magnitude")
+    limit = bound(got, size, kernel(op).depth(names, {}, "out"), "FLOAT")
+    device = naive(dy, taps(names, letters, reading, np.float32), extents)
+    assert 0 < (np.abs(device - got) > 1e-3).sum() < 20
+    assert (np.abs(device - got) <= limit).all()
+    assert np.mean(limit > 1) < 0.02
+
+
 def against_torch(op: str, letters: str, name: str, align: bool = True) -> None:
     """Where extents agree, torch copies, whatever the scale is; nearest upsampling goes by the
     extents on the pages, and in torch if it gets no scale.
