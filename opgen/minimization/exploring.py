@@ -18,7 +18,7 @@ from typing import Unpack
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.comparison.statuses import BAD, SKIPPED
+from opgen.comparison.statuses import BAD, INCONCLUSIVE, SKIPPED
 from opgen.devices import Backend, Settings
 from opgen.devices import backend as backend_of
 from opgen.minimization.assignment import Assignment, candidate_of, complexity
@@ -87,11 +87,16 @@ class Explored:
 class _Page:
     """One page: what draws its calls, and what they covered."""
 
-    def __init__(self, spec: Spec, edition: str, seed: int) -> None:
+    def __init__(
+        self, spec: Spec, edition: str, seed: int, known: dict[tuple[str, ...], ValueCoverage]
+    ) -> None:
         self.plan = shipped_plan(spec.api, edition)
         tier = "full" if "full" in self.plan.tiers else next(iter(self.plan.tiers))
         self.random = RandomCalls(spec, self.plan, tier, seed)
-        self.coverage = ValueCoverage(self.random.names, self.random.extents, self.random.sizes)
+        extents = self.random.extents
+        own = ValueCoverage(self.random.names, extents, self.random.sizes)
+        # Pages of one operator are of one device as a rule: what is seen on one is seen.
+        self.coverage = known.setdefault((spec.api, *(name for name, _ in extents)), own)
 
     def draw(self, most: int, invalid: bool) -> DrawnCalls:
         """The calls of a round, which the host survives: those with the most that is new, and as
@@ -101,9 +106,7 @@ class _Page:
         drawn = drawn.take(np.flatnonzero(~crashing(drawn.judged)))
         newest = np.argsort(-self.coverage.new(drawn.judged), kind="stable")[: most // 2]
         others = np.setdiff1d(self.random.random.shuffled(len(drawn)), newest, assume_unique=True)
-        chosen = drawn.take(np.concatenate([newest, others])[:most])
-        self.coverage.add(chosen.judged)
-        return chosen
+        return drawn.take(np.concatenate([newest, others])[:most])
 
 
 def explore(
@@ -145,14 +148,15 @@ def explore(
         search = _Search(Trials(backend, 0, Path(folder), edition=edition), state, invalid, most)
         known = catalog(edition)
         specs = known.pages([known.api(name) for name in operators])
-        pages = [_Page(spec, edition, seed) for spec in specs]
+        covered: dict[tuple[str, ...], ValueCoverage] = {}
+        pages = [_Page(spec, edition, seed, covered) for spec in specs]
         for page in cycle(pages):
             left = int(min(CALLS, draws - state.calls))
             if left <= 0 or monotonic() >= end or len(state.causes) >= causes:
                 break
             failure = search.round(page, left)
-            state.values = sum(len(page.coverage.values) for page in pages)
-            state.pairs = sum(page.coverage.pairs for page in pages)
+            state.values = sum(len(coverage.values) for coverage in covered.values())
+            state.pairs = sum(coverage.pairs for coverage in covered.values())
             progress(state)
             if failure and search.reduce(failure):
                 progress(state)
@@ -183,6 +187,8 @@ class _Search:
         with self.trials.judged(suite) as judged:
             self.state.verdicts += Counter(v.verdict for v in judged.verdicts.values())
             self._check(judged)
+            proved = [judged.verdicts[name].verdict != INCONCLUSIVE for name in rows]
+            page.coverage.add(drawn.judged.take(np.flatnonzero(proved)))
             bad = {
                 name: judged.bundle[name].asked
                 for name, verdict in judged.verdicts.items()

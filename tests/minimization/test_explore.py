@@ -119,6 +119,24 @@ def test_aims_are_met_where_rules_allow() -> None:
     assert np.mean(np.ravel(drawn.view.get(("H", "")).data) == 37) > 0.5
 
 
+def test_most_calls_that_are_aimed_at_two_sizes_are_legal() -> None:
+    """Half of them change nothing else of a call of the plan."""
+    (calls, *_) = random_calls(PAD)
+    aims = free(calls, 400)
+    for name, size in (("N", 33), ("C", 65)):
+        aims[:, [place for place, (letter, _) in enumerate(calls.extents) if letter == name]] = size
+    view = calls.draw(aims).judged.view
+    batch, channels = (np.ravel(view.get((name, "")).data) for name in ("N", "C"))
+    assert ((batch == 33) & (channels == 65)).sum() > 20
+
+
+def test_a_fault_at_two_sizes_is_found_soon_on_either_page() -> None:
+    """What calls of one page had is not tried on the other before all else."""
+    fault = DrawnFault(PAD, "N == 33 and C == 65", {"N": 33, "C": 65})
+    explored = explore([PAD], FaultyDevice(fault), draws=8000, causes=1, seed=4)
+    assert [fault.is_caused(cause.failure.call) for cause in explored.causes] == [True]
+
+
 def test_coverage_aims_at_pairs_that_no_call_had_until_none_is_left() -> None:
     (calls, *_) = random_calls("reflection_pad1d_backward")
     coverage = ValueCoverage(calls.names, calls.extents[:2], calls.sizes)
