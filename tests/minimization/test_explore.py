@@ -119,15 +119,15 @@ def test_aims_are_met_where_rules_allow() -> None:
     assert np.mean(np.ravel(drawn.view.get(("H", "")).data) == 37) > 0.5
 
 
-def test_most_calls_that_are_aimed_at_two_sizes_are_legal() -> None:
+def test_many_calls_that_are_aimed_at_two_sizes_are_legal() -> None:
     """Half of them change nothing else of a call of the plan."""
     (calls, *_) = random_calls(PAD)
     aims = free(calls, 400)
-    for name, size in (("N", 33), ("C", 65)):
+    for name, size in (("N", 16), ("C", 17)):
         aims[:, [place for place, (letter, _) in enumerate(calls.extents) if letter == name]] = size
     view = calls.draw(aims).judged.view
     batch, channels = (np.ravel(view.get((name, "")).data) for name in ("N", "C"))
-    assert ((batch == 33) & (channels == 65)).sum() > 20
+    assert ((batch == 16) & (channels == 17)).sum() > 100
 
 
 def test_a_fault_at_two_sizes_is_found_soon_on_either_page() -> None:
