@@ -5,17 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-from collections.abc import Generator, Sequence
-from dataclasses import replace
+from collections.abc import Generator
+from contextlib import nullcontext
 
 import pytest
 
-from opgen.model import Call
-from opgen.spec.spec import Spec
-from opgen.suite import suite
-from opgen.suite.enumeration.enumerator import Enumeration, enumerate_calls
-from opgen.suite.planning.plan import Plan
 from opgen.suite.suite import Suite
+from tests.support import enumerations
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -46,29 +42,12 @@ def small_suite() -> Suite:
     return enumerated(mixed(200))
 
 
-@pytest.fixture(scope="module")
-def enumerated_once() -> Generator[None]:
-    """Pages that come again with the same plan are enumerated once: for tests of what is done with
-    suites, in any number of requests.
+@pytest.fixture(scope="module", autouse=True)
+def enumerated_once(request: pytest.FixtureRequest) -> Generator[None]:
+    """What a worker has enumerated once is not enumerated again, but by the tests of enumerating:
+    see :func:`tests.support.enumerations.enumerated_once`.
     """
-    kept: dict[tuple[int | str, ...], tuple[Spec, Enumeration]] = {}
-
-    def once(
-        spec: Spec, plan: Plan, tier: str, given: Sequence[Call] = (), *rest: int
-    ) -> Enumeration:
-        if given:
-            return enumerate_calls(spec, plan, tier, given, *rest)
-        key = id(spec), plan.digest, tier, *rest
-        if key not in kept:
-            kept[key] = (
-                spec,
-                enumerate_calls(spec, plan, tier, (), *rest),
-            )  # the page stays, so that no other has its id
-        drafted = kept[key][1]
-        return replace(drafted, report=replace(drafted.report))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(suite, "enumerate_calls", once)
+    with nullcontext() if request.path.parent.name == "suite" else enumerations.enumerated_once():
         yield
 
 

@@ -25,7 +25,6 @@ from opgen.cli import main, titles
 from opgen.spec.catalog import catalog
 from tests.spec.test_drafting import page_text
 
-pytestmark = pytest.mark.usefixtures("enumerated_once")
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 WRITTEN = ("-o", "--output", "--summary", "--html", "--junit")

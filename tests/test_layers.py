@@ -91,10 +91,15 @@ LIGHT = {"opgen.files.resources", "opgen.report.terminal"}
 """What commands may import at their top, besides the nouns."""
 
 
-def imported(path: Path) -> Iterator[tuple[str, bool]]:
+@cache
+def imported(path: Path) -> list[tuple[str, bool]]:
     """Full names of what a file imports, wherever in it; and whether at its top level, where
     importing it costs time.
     """
+    return list(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[tuple[str, bool]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     later = {id(inner) for outer in ast.walk(tree) if _later(outer) for inner in ast.walk(outer)}
     for node in ast.walk(tree):

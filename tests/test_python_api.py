@@ -10,7 +10,6 @@ import pytest
 import opgen
 from opgen.devices import Backend, backend
 
-pytestmark = pytest.mark.usefixtures("enumerated_once")
 PAD = "reflection_pad1d_backward"
 FAULT = "mutant:edge_repeated"
 

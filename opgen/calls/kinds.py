@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import count, takewhile
 from math import isfinite
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -178,7 +180,7 @@ def prototype(kinds: Mapping[str, T]) -> dict[str, T]:
 
 def members(kinds: Mapping[str, object], name: str) -> list[str]:
     """The tensors that a list may have, in their order."""
-    return [each for each in kinds if each.startswith(f"{name}[")]
+    return list(takewhile(kinds.__contains__, map(partial(member, name), count())))
 
 
 def column_of(dtype: np.dtype, values: Any) -> np.ndarray:

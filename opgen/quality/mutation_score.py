@@ -109,7 +109,9 @@ def _kernels(
         for mutant, file in zip(mutants, files, strict=True):
             of_mutant = [result for result in results.values() if result.mutant == mutant.name]
             by_case = {case: result for result in of_mutant for case in result.differing}
-            for verdict in diff(bundle, file.path, cases=list(by_case)) if by_case else ():
+            for verdict in (
+                diff(bundle, file.path, cases=list(by_case), most_explained=0) if by_case else ()
+            ):
                 by_case[verdict.case].note(verdict)
         failing = [verdict.case for verdict in diff(bundle, control.path).bad()]
     for mutant in mutants:

@@ -81,9 +81,7 @@ def test_the_function_of_the_manual_finds_the_same_maxima(tmp_path: Path) -> Non
 
 
 @in_c
-def test_the_signs_of_the_manual_give_the_sums_of_a_bundle(
-    enumerated_once: None, tmp_path: Path
-) -> None:
+def test_the_signs_of_the_manual_give_the_sums_of_a_bundle(tmp_path: Path) -> None:
     """Every element is multiplied and added by itself, of the golden of a bundle that holds all."""
     axes, extent = 4, 64
     loop = (

@@ -20,7 +20,6 @@ from opgen.generation.header import header
 from opgen.generation.merging import merge
 from opgen.suite.selection import Request
 
-pytestmark = pytest.mark.usefixtures("enumerated_once")
 OPERATORS = ["avg_pool2d_backward", "group_norm_backward", "sigmoid_backward"]
 OPERATORS += ["max_pool2d_with_indices_backward", "adaptive_max_pool2d_backward"]
 
@@ -30,12 +29,12 @@ def generate(path: Path, **options: object) -> Path:
 
 
 @pytest.fixture(scope="module")
-def stored(enumerated_once: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generate(tmp_path_factory.mktemp("stored") / "suite.h5")
 
 
 @pytest.fixture(scope="module")
-def seeded(enumerated_once: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generate(tmp_path_factory.mktemp("seeded") / "suite.h5", inputs="seeded")
 
 

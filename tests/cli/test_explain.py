@@ -21,8 +21,6 @@ from opgen.report.words import meanings, words
 from tests.learning import planted
 from tests.learning.test_learner import POOL
 
-pytestmark = pytest.mark.usefixtures("enumerated_once")
-
 
 def explain(*args: str) -> Result:
     return CliRunner().invoke(main, ["explain", *args], prog_name="opgen")

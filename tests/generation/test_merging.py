@@ -15,7 +15,6 @@ from opgen.generation.header import header
 from opgen.generation.merging import merge
 from opgen.suite.selection import Request
 
-pytestmark = pytest.mark.usefixtures("enumerated_once")
 PADDED = {"shape": [1, 2, 5, 5], "dtype": "FLOAT", "format": "ND"}
 IMAGE = {**PADDED, "shape": [1, 2, 3, 3]}
 CALL = {
@@ -33,13 +32,13 @@ def write(path: Path, seed: int = 0, **asked: object) -> Path:
 
 
 @pytest.fixture(scope="module")
-def parts(enumerated_once: None, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("parts")
     return [write(folder / f"{i}.h5", shard=f"{i}/3") for i in (1, 2, 3)]
 
 
 @pytest.fixture(scope="module")
-def whole(enumerated_once: None, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return write(tmp_path_factory.mktemp("whole") / "whole.h5").read_bytes()
 
 

@@ -22,7 +22,6 @@ from opgen.generation.sampling import TILES, _of_shape
 from opgen.numerics.signs import signed_sums as signed_sums_of
 from opgen.numerics.signs import signs
 
-pytestmark = pytest.mark.usefixtures("enumerated_once")
 OPERATORS = ["avg_pool2d_backward", "convolution_backward", "upsample_bilinear2d_backward"]
 MOST = 100
 
@@ -33,12 +32,12 @@ def generate(path: Path, **options: object) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(enumerated_once: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generate(tmp_path_factory.mktemp("whole") / "suite.h5")
 
 
 @pytest.fixture(scope="module")
-def sampled(enumerated_once: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return generate(tmp_path_factory.mktemp("sampled") / "suite.h5", golden=f"sampled:{MOST}")
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from math import inf, prod
-from typing import Any
+from typing import Any, TypeVar
 
 from opgen.calls.jsonl import NamedCall
 from opgen.spec.catalog import catalog
@@ -16,7 +16,9 @@ from opgen.suite.batch import Batch
 from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan import Plan, plan_for
 from opgen.suite.suite import Suite, plan_suite
+from tests.support.enumerations import enumerated_once
 
+T = TypeVar("T")
 OF_EACH_KIND = {
     "avg_pool2d_backward",  # windows, modes
     "batch_norm_backward",  # formats, optional tensors
@@ -36,17 +38,22 @@ OF_EACH_KIND = {
 }
 """Operators whose pages say together what pages of the vendor say."""
 EVERY = tuple(spec.name for spec in catalog().specs)
-PAGES = tuple(
-    spec.name
-    for spec in catalog().specs
-    if spec.op in OF_EACH_KIND or os.environ.get("OPGEN_SLOW") == "1"
-)
+SLOW = os.environ.get("OPGEN_SLOW") == "1"
+PAGES = tuple(spec.name for spec in catalog().specs if spec.op in OF_EACH_KIND or SLOW)
 """The pages whose standard suites are looked at closely; with ``OPGEN_SLOW=1`` all."""
 SUITES = (
     *((name, "smoke") for name in EVERY),
     *((name, "standard") for name in PAGES),
 )
 """Every page with its smoke suite, and those pages with their standard suites."""
+
+
+def sampled(things: Iterable[T], one_in: int, name: str) -> list[T]:
+    """Every so many of the things that are tried with a page or an operator, the first of them by
+    its place among others, so that together they try all; with ``OPGEN_SLOW=1`` all of each.
+    """
+    names = [*EVERY, *catalog().operators]
+    return list(things) if SLOW else list(things)[names.index(name) % one_in :: one_in]
 
 
 def page(name: str) -> Spec:
@@ -61,13 +68,14 @@ def plan(op: str) -> Plan:
 @cache
 def suite(name: str, tier: str = "standard") -> Suite:
     """The suite of one page."""
-    return plan_suite([(page(name), plan(page(name).op))], tier)
+    return together((name,), tier)
 
 
 @cache
 def together(names: tuple[str, ...], tier: str) -> Suite:
     """One suite of several pages."""
-    return plan_suite([(page(name), plan(page(name).op)) for name in names], tier)
+    with enumerated_once():
+        return plan_suite([(page(name), plan(page(name).op)) for name in names], tier)
 
 
 def of_calls(calls: Sequence[NamedCall], **more: Any) -> Suite:
