@@ -129,9 +129,7 @@ def _entries(name: str, operators: tuple[str, ...]) -> Iterator[Entry]:
             yield {"word": name, "kind": f"page {spec.name}", "meaning": meaning}
     apis = [catalog().api(operator) for operator in operators]
     for spec in chain.from_iterable(map(catalog().of, apis)) if apis else catalog().specs:
-        for rule in spec.rules:
-            if rule.id == name:
-                yield _rule(spec, rule)
+        yield from (_rule(spec, rule) for rule in spec.rules if rule.id == name)
         if name in _codes(spec):
             yield _code(spec, name)
     for page in _pages_with(name):

@@ -65,12 +65,14 @@ def _files(ctx: click.Context) -> Iterator[tuple[click.Parameter, str]]:
     for parameter in ctx.command.params:
         if isinstance(parameter.type, click.Path):
             given = ctx.params.get(parameter.name or "")
-            for value in given if isinstance(given, tuple) else (given,):
-                if value and value != "-":
-                    yield (
-                        parameter,
-                        value.partition("::")[0] if isinstance(parameter.type, PlanPath) else value,
-                    )
+            yield from (
+                (
+                    parameter,
+                    value.partition("::")[0] if isinstance(parameter.type, PlanPath) else value,
+                )
+                for value in (given if isinstance(given, tuple) else (given,))
+                if value and value != "-"
+            )
 
 
 def _same(path: str, other: str) -> bool:

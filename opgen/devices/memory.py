@@ -74,6 +74,8 @@ def of_guards(name: str, found: Overwritten) -> Iterator[tuple[str, bool]]:
     """What is noteworthy about a buffer that is not the device's to write, and about its guards."""
     if found.within:
         yield f"{name}: the input was overwritten", True
-    for count, where in ((found.before, "before"), (found.behind, "after")):
-        if count:
-            yield f"{name}: {count} of the bytes {where} its storage were overwritten", True
+    yield from (
+        (f"{name}: {count} of the bytes {where} its storage were overwritten", True)
+        for count, where in ((found.before, "before"), (found.behind, "after"))
+        if count
+    )

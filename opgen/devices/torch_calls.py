@@ -66,11 +66,7 @@ def pages(product: str) -> dict[str, Spec]:
     """
     specs = [catalog().by_page[api, product] for api in ADAPTERS if api in catalog().kinds]
     specs.sort(key=lambda spec: product not in spec.products)
-    known: dict[str, Spec] = {}
-    for spec in specs:
-        for name in torch_names(spec.op):
-            known.setdefault(name, spec)
-    return known
+    return {name: spec for spec in reversed(specs) for name in torch_names(spec.op)}
 
 
 def torch_names(op: str) -> Iterator[str]:

@@ -266,9 +266,11 @@ def _memberships(
             for among in (True, False):
                 here = has[of_it == among].any(axis=0)
                 yield Condition(feature.spelled(members, among), here, cost, word=True)
-    for i in np.flatnonzero(inside).tolist():
-        if feature.kind not in ("bool", "empty") or only.sum() != 1:
-            yield Condition(feature.spelled([distinct[i].item()]), has[i], cost, word=True)
+    yield from (
+        Condition(feature.spelled([distinct[i].item()]), has[i], cost, word=True)
+        for i in np.flatnonzero(inside).tolist()
+        if feature.kind not in ("bool", "empty") or only.sum() != 1
+    )
 
 
 def _limits(

@@ -54,11 +54,8 @@ def facts_by_line(spec: Spec) -> dict[int, list[str]]:
         *((f"compute {mode.dtype}", mode.at) for mode in spec.modes),
         *((f"remark.{line}", (line,)) for line in spec.remarks),
     ]
-    facts: dict[int, dict[str, None]] = {}
-    for fact, lines in citing:
-        for line in lines:
-            facts.setdefault(line, {})[fact] = None
-    return {line: list(facts[line]) for line in sorted(facts)}
+    facts = by_key((line, fact) for fact, lines in citing for line in lines)
+    return {line: list(dict.fromkeys(facts[line])) for line in sorted(facts)}
 
 
 def read_page(spec: Spec, folder: Path) -> tuple[list[str], str]:

@@ -127,9 +127,11 @@ def _attributes(spec: Spec, table: CallTable, unnamed: int) -> Iterator[tuple[Re
         return reference, np.broadcast_to(np.asarray(view.get(reference).data), 1)[0].item()
 
     yield read(("product", ""))
-    for name in spec.scope.occurrences:
-        if np.broadcast_to(np.asarray(view.get((name, "")).bound), 1)[0]:
-            yield read((name, ""))
+    yield from (
+        read((name, ""))
+        for name in spec.scope.occurrences
+        if np.broadcast_to(np.asarray(view.get((name, "")).bound), 1)[0]
+    )
     for name, value in table.call(0).args.items():
         parameter = spec.parameters[name]
         if not parameter.is_tensor and not parameter.is_array:

@@ -39,9 +39,11 @@ def simpler_in_pairs(candidate: Candidate) -> Iterator[Assignment]:
     or lets it pass.
     """
     changes = [*_single(candidate), *_axes(candidate.chosen, lambda extent: _smaller(extent)[1:3])]
-    for first, second in islice(combinations(changes, 2), MOST_PAIRS):
-        if first.keys() != second.keys():
-            yield {**candidate.chosen, **first, **second}
+    yield from (
+        {**candidate.chosen, **first, **second}
+        for first, second in islice(combinations(changes, 2), MOST_PAIRS)
+        if first.keys() != second.keys()
+    )
 
 
 def combined(candidate: Candidate, others: Iterable[Candidate]) -> Assignment:

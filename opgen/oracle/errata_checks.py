@@ -48,13 +48,15 @@ def _pointless(page: PageErrata) -> Iterator[Fault]:
         *(("stages", stage.id, stage.instead_of) for stage in page.stages),
         *(("tolerates", tolerance.id, tolerance.rules) for tolerance in page.tolerated),
     ]:
-        for rule in rules:
-            if rule in held:
-                yield (
-                    (kind, name),
-                    name,
-                    f"changes nothing: {rule} is held by {held[rule]} whatever the call",
-                )
+        yield from (
+            (
+                (kind, name),
+                name,
+                f"changes nothing: {rule} is held by {held[rule]} whatever the call",
+            )
+            for rule in rules
+            if rule in held
+        )
 
 
 def _unused(page: PageErrata) -> Iterator[Fault]:
@@ -69,9 +71,11 @@ def _unused(page: PageErrata) -> Iterator[Fault]:
     read += [entry.when for entry in page.numeric if entry.when]
     read += [term for entry in page.numeric for term in entry.reference.values()]
     used = {name for term in read for name, what in term.refs if what == ""}
-    for name in page.names:
-        if name not in used:
-            yield ("names", name), name, "is read by no entry; delete it"
+    yield from (
+        (("names", name), name, "is read by no entry; delete it")
+        for name in page.names
+        if name not in used
+    )
 
 
 def _tolerated_already(pages: Sequence[PageErrata]) -> Iterator[Fault]:

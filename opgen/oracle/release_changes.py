@@ -36,9 +36,11 @@ def changes(before: Mapping[str, Errata], after: Mapping[str, Errata]) -> Iterat
         pages = [known[api].pages if api in known else {} for known in (before, after)]
         for page in sorted({*pages[0], *pages[1]}):
             old, new = (_said(each[page]) if page in each else {} for each in pages)
-            for name in dict.fromkeys((*old, *new)):
-                if old.get(name) != new.get(name):
-                    yield EntryChange(api, page, name, old.get(name), new.get(name))
+            yield from (
+                EntryChange(api, page, name, old.get(name), new.get(name))
+                for name in dict.fromkeys((*old, *new))
+                if old.get(name) != new.get(name)
+            )
 
 
 def _said(page: PageErrata) -> dict[str, str]:

@@ -49,12 +49,12 @@ class PageCalls:
 
 def of_cases(cases: CaseTable, specs: Iterable[Spec]) -> list[PageCalls]:
     """The calls of some cases, by the pages that judge them."""
-    pages = []
-    for spec in specs:
-        rows = cases.rows_of(spec.api, spec.judges)
-        if len(rows):
-            pages.append(PageCalls(spec, cases.calls_of(rows), list(cases.recipe.take(rows))))
-    return pages
+    rows_of = ((spec, cases.rows_of(spec.api, spec.judges)) for spec in specs)
+    return [
+        PageCalls(spec, cases.calls_of(rows), list(cases.recipe.take(rows)))
+        for spec, rows in rows_of
+        if len(rows)
+    ]
 
 
 def coverage(

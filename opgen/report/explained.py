@@ -57,9 +57,9 @@ def lines(entry: Entry) -> Iterator[Paragraph]:
         evidence = entry["evidence"]
         seen = evidence and [f"{evidence['n']} of {evidence['m']} calls of {evidence['file']}"]
         yield Paragraph(", ".join(seen or entry["where"]), f"  {entry['basis']}", 12)
-        for key in ("accepted", "note"):
-            if entry[key]:
-                yield Paragraph(entry[key], f"  {key}", 12)
+        yield from (
+            Paragraph(entry[key], f"  {key}", 12) for key in ("accepted", "note") if entry[key]
+        )
         return
     lines = ", ".join(map(str, entry["lines"])) or "none"
     yield Paragraph(f"line {lines}; answer to a call that breaks it: {entry['answer']}", indent=2)

@@ -107,9 +107,11 @@ def _parts(
             heads = ("rule", "line", "page", "returned", "became")
             yield TextTable(*heads, rows=map(_row, shown), right=("line",))
         yield from _findings(lesson, everything)
-        for when, moved in (("before", lesson.early), ("after", lesson.late)):
-            if moved:
-                yield Paragraph(f"checked {when} all other rules: {', '.join(moved)}", indent=2)
+        yield from (
+            Paragraph(f"checked {when} all other rules: {', '.join(moved)}", indent=2)
+            for when, moved in (("before", lesson.early), ("after", lesson.late))
+            if moved
+        )
 
 
 def _head(statuses: Statuses) -> Iterator[RenderableType]:
@@ -131,9 +133,11 @@ def _row(outcome: RuleOutcome) -> tuple[object, ...]:
 
 def _findings(lesson: Lesson, everything: bool) -> Iterator[RenderableType]:
     for title, findings in (("", lesson.entries), ("hint: ", lesson.hints)):
-        for finding in findings:
-            if finding.differs or everything:
-                yield Paragraph(f"{title}{told(finding)}{_named(lesson, finding)}", indent=2)
+        yield from (
+            Paragraph(f"{title}{told(finding)}{_named(lesson, finding)}", indent=2)
+            for finding in findings
+            if finding.differs or everything
+        )
 
 
 def told(finding: Finding) -> str:

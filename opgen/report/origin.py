@@ -20,9 +20,11 @@ def facts(report: DiffReport) -> Iterator[tuple[str, object]]:
     yield "device", "; ".join(told) or "not said"
     editions = ", ".join(sorted(set(origin.get("editions", {}).values())))
     suite = {name: origin.get(name) for name in ("plan", "seed", "opgen_version")}
-    for name, value in (suite | {"editions": editions}).items():
-        if value not in (None, ""):
-            yield name.replace("_", " "), value
+    yield from (
+        (name.replace("_", " "), value)
+        for name, value in (suite | {"editions": editions}).items()
+        if value not in (None, "")
+    )
     yield "status codes by", origin.get("truth", "both")
     yield "judged", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 

@@ -101,9 +101,11 @@ def _format(x: str, of: ParameterForm) -> Iterator[Pair]:
     by_product = {key: formats for key, formats in of.format.items() if isinstance(key, str)}
     for when, formats in _by_product(by_product):
         yield when, f"{x}.format in {_words(formats)}"
-    for rank, formats in of.format.items():
-        if isinstance(rank, int):
-            yield f"{x}.rank == {rank}", f"{x}.format in {_words(formats)}"
+    yield from (
+        (f"{x}.rank == {rank}", f"{x}.format in {_words(formats)}")
+        for rank, formats in of.format.items()
+        if isinstance(rank, int)
+    )
 
 
 def _rank(x: str, of: ParameterForm) -> Iterator[Pair]:

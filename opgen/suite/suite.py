@@ -90,11 +90,8 @@ class Suite:
         rows = np.asarray(rows, dtype=np.int64)
         place = np.full(len(self.cases), -1)
         place[rows] = np.arange(len(rows))
-        batches = []
-        for batch in self.batches:
-            kept = np.flatnonzero(place[batch.rows] >= 0).tolist()
-            if kept:
-                batches.append(replace(batch.subset(kept), rows=place[batch.rows[kept]]))
+        kept = [(batch, np.flatnonzero(place[batch.rows] >= 0).tolist()) for batch in self.batches]
+        batches = [replace(b.subset(k), rows=place[b.rows[k]]) for b, k in kept if k]
         cases = self.cases.take(rows)
         without = {name: self.without_data[name] for name in cases.id if name in self.without_data}
         return replace(

@@ -15,6 +15,7 @@ from opgen.lint.facts import answer, dtypes
 from opgen.spec.drafting.facts import reached
 from opgen.spec.rules import Rule
 from opgen.spec.spec import Parameter, Spec
+from tests.spec.equalities import follows
 
 EQUAL = re.compile(r"(\w+)\.(dtype|format|rank|shape) == (\w+)\.\2( when .*)?")
 AXES = re.compile(r"(\w+)\.shape\[(-\d)\] == (\w+)\.shape\[(-\d)\]")
@@ -187,8 +188,9 @@ def axes(spec: Spec, own: Parameter) -> Iterator[str]:
     are those of earlier tensors or the values of scalars.
     """
     earlier = [*spec.parameters.values()][: [*spec.parameters].index(own.name)]
+    own = spec.parameters.get(f"{own.name}[0]", own)
     for other in earlier:
-        if other.shapes == own.shapes:
+        if other.shapes == own.shapes != {}:
             yield " == ".join(sorted((f"{own.name}.shape", f"{other.name}.shape")))
             return
     places = names_of(spec, earlier)
@@ -265,6 +267,8 @@ def says_too(name: str, fact: Fact, others: Mapping[str, Fact]) -> bool:
         return True
     axes = AXES.fullmatch(fact.says)
     if axes and axis_joined(fact, axes, others):
+        return True
+    if follows(fact.says, fact.code, [(other.says, other.code) for other in others.values()]):
         return True
     return only_format(fact, others) or of_the_same(fact, others) or told_elsewhere(fact, others)
 

@@ -351,6 +351,17 @@ TWO_ARRAYS = {
     "const aclBoolArray *mask": "const aclIntArray *mask",
     "mask[0]为True且dx为空指针。": "无。",
 }
+WITH_A_FLAG = {"int64_t             group,": "int64_t group,\n  bool both,"}
+BOTH = {
+    "both": "双向|both为True时 `D = 2`，否则 `D = 1`，hasBiases为True时 "
+    "`B = 2`，否则 `B = 1`。|-|-|-|-"
+}
+A_LIST = {"const aclTensor    *x": "const aclTensorList *x", **WITH_A_FLAG}
+STEPS = {
+    "dy": "梯度|-|FLOAT|ND|(batch_size, time_step)|√",
+    "x": "数据|-|FLOAT|ND|[time_step, batch_size] 或 [batch_size, time_step]|√",
+    "dx": "结果|-|FLOAT|ND|[time_step, batch_size] 或 [batch_size, time_step]|√",
+}
 ASKED_FOR = {
     "mask[0]为True且dx为空指针。": "无。",
     "传入的dy、x、size或mask是空指针。": "传入的dy、x、size、mask、求解dx时是空指针。",
@@ -899,6 +910,100 @@ TOLD: dict[str, tuple[dict, dict]] = {
         ),
         {"keys": {"dx.mask": None}, "null": {"dy", "x", "size", "mask"}},
     ),
+    # what a flag chooses
+    "an axis with a letter that a flag chooses": (
+        {
+            "rows": {
+                **BOTH,
+                "dy": "梯度|-|FLOAT|ND|(N, C)|√",
+                "x": "数据|-|FLOAT|ND|[N * D, C]|√",
+                "dx": "结果|-|FLOAT|ND|[D * N, C]|√",
+            },
+            "swap": WITH_A_FLAG,
+        },
+        {
+            "keys": {"x.shape": {2: ["NDx", "C"]}, "dx.shape": {2: ["NDx", "C"]}},
+            "rules": {("both", "NDx == 2 * N"), ("not both", "NDx == N")},
+            "lacks": {"NDx == N * D"},
+        },
+    ),
+    "an axis with a letter that what is no flag chooses": (
+        {
+            "rows": {
+                "group": "双向|group为True时 `D = 2`，否则 `D = 1`。|-|-|-|-",
+                "dy": "梯度|-|FLOAT|ND|(N, C)|√",
+                "x": "数据|-|FLOAT|ND|[N * D, C]|√",
+            }
+        },
+        {"keys": {"x.shape": None}, "left": "rank of x"},
+    ),
+    "as many tensors as a product says": (
+        {"rows": {**BOTH, "x": "数据|列表长度为D * group。|FLOAT|ND|2|√"}, "swap": A_LIST},
+        {"rules": {("both", "len(x) == 2 * group"), ("not both", "len(x) == group")}},
+    ),
+    "as many tensors as a letter says that nothing chooses": (
+        {"rows": {**BOTH, "x": "数据|列表长度为D * B * group。|FLOAT|ND|2|√"}, "swap": A_LIST},
+        {"lacks": {"len(x) == 2 * group", "len(x) == group"}, "left": "usage of x names group"},
+    ),
+    "the shape of all tensors of a list": (
+        {
+            "rows": {"x": "数据|-|FLOAT|ND|每个tensor shape为[K, L]|√"},
+            "swap": A_LIST,
+            "codes": ("参数shape不合法。",),
+        },
+        {"keys": {"x.shape": {2: ["K", "L"]}}, "under": {"x.shape"}},
+    ),
+    "a flag says which axis is the first": (
+        {
+            "rows": {**STEPS, "group": "表示输入数据x、y格式是否是batch在第一维|-|BOOL|-|-|-"},
+            "swap": A_FLAG,
+        },
+        {
+            "keys": {
+                name: {2: ["batch_sizeOrtime_stepx", "time_stepOrbatch_sizex"]}
+                for name in ("x.shape", "dx.shape")
+            },
+            "rules": {
+                ("group", "batch_sizeOrtime_stepx == batch_size"),
+                ("not group", "batch_sizeOrtime_stepx == time_step"),
+                ("group", "time_stepOrbatch_sizex == time_step"),
+                ("not group", "time_stepOrbatch_sizex == batch_size"),
+            },
+        },
+    ),
+    "nothing says which axis is the first": (
+        {"rows": STEPS},
+        {"keys": {"x.shape": None, "x.rank": [2]}, "left": "rank of x"},
+    ),
+    "shapes with a pointer and without": (
+        {
+            "rows": {
+                "dy": "梯度|-|FLOAT|ND|(N, C)|√",
+                "x": "数据|-|FLOAT|ND|若传入有效size，为[N * C, H]；"
+                "若传入空指针size，为[N, C, H]|√",
+            }
+        },
+        {
+            "keys": {"x.shape": {2: ["NCx", "H"], 3: ["N", "C", "H"]}, "x.rank": [2, 3]},
+            "rules": {
+                ("size.null", "x.rank == 3"),
+                ("not size.null", "x.rank == 2"),
+                ("", "NCx == N * C"),
+            },
+        },
+    ),
+    "shapes without a pointer alone": (
+        {"rows": {"x": "数据|-|FLOAT|ND|若传入空指针size，为[N, C, H]|√"}},
+        {"keys": {"x.shape": None, "x.rank": None}, "left": "rank of x names size"},
+    ),
+    "a tensor that must be empty": (
+        {"rows": {"x": "数据|当前仅支持传入空tensor。|FLOAT|ND|2|√"}},
+        {"rules": {"x.numel == 0"}},
+    ),
+    "a row that has the beginning of a name": (
+        {"swap": {"*size,": "*sizesOfAll,", "<td>size</td>": "<td>sizes</td>"}},
+        {"keys": {"sizesOfAll.length": [2]}},
+    ),
     # dtypes and formats
     "the dtypes of a scalar": (
         {
@@ -1294,7 +1399,7 @@ def test_no_sentence_of_the_pages_is_taken_by_two_patterns_that_differ():
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
 def test_what_is_drafted_is_what_a_person_transcribed():
     right, drafted = drafts.main(drafts.pages(PAGES or ""), False, drafts.shipped())
-    assert right >= 0.98 and drafted >= 0.82
+    assert right >= 0.98 and drafted >= 0.83
 
 
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
@@ -1303,7 +1408,7 @@ def test_what_is_drafted_is_what_a_reader_transcribed_who_saw_no_draft():
     specs = drafts.transcribed()
     paths = [path for path in drafts.pages(PAGES or "") if path.name in specs]
     right, drafted = drafts.main(paths, False, specs)
-    assert len(paths) == 12 and right >= 0.99 and drafted >= 0.8
+    assert len(paths) == 12 and right >= 0.99 and drafted >= 0.86
 
 
 def test_the_pages_that_were_transcribed_are_those_that_were_drawn():

@@ -43,9 +43,11 @@ def _tables(file: FinishedFile) -> Iterator[str]:
     stored = dict(file.tables["digests"].tolist())
     tables = {name: table for name, table in file.tables.items() if name != "digests"}
     known = dict(container.digests(file.header, tables, file.strings).tolist())
-    for name in sorted(known.keys() | stored.keys()):
-        if stored.get(name) != known.get(name):
-            yield f"{name.decode(errors='replace')} does not match its digest"
+    yield from (
+        f"{name.decode(errors='replace')} does not match its digest"
+        for name in sorted(known.keys() | stored.keys())
+        if stored.get(name) != known.get(name)
+    )
     for number, (kind, _, elements) in file.blobs.items():
         tensors = file.tables["tensors"][in_order(file, number)]
         taken = room(tensors["elements"], kind.itemsize)

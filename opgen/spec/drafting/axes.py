@@ -8,6 +8,8 @@ from itertools import chain
 from typing import cast
 
 from opgen.calls.kinds import KINDS
+from opgen.spec.drafting import chosen
+from opgen.spec.drafting.chosen import FACTOR
 from opgen.spec.drafting.conditions import spatial_slots
 from opgen.spec.drafting.facts import Facts, Key, Letters, axes_of, bound, per_product
 from opgen.spec.drafting.placed_claim import PlacedClaim
@@ -16,14 +18,13 @@ from opgen.spec.drafting.values import last_slots
 SPATIAL = {3: "L", 4: "HW", 5: "DHW"}
 """Most axes of a tensor -> what pages call those behind N and C."""
 
-FACTOR = r"\d+|[A-Za-z_]\w*(?:\[\d\])?"
-"""A factor of an axis that is a product."""
-
 
 def letters(facts: Facts, said: PlacedClaim) -> bool:
     """Shapes that the page writes out, one of each rank; an axis may be a number that it names, or
-    a product or quotient of such. Several of one rank say the rank alone.
+    a product or quotient of such. Several of one rank say the rank alone, unless a flag says which.
     """
+    if said.held:
+        return _under(facts, said)
     shapes = [shape[1:-1].rstrip(",").split(",") for shape in said.claim.of("shapes")]
     blank = "" in (text for shape in shapes for text in shape)
     ranks = sorted({*map(len, shapes)})
@@ -31,37 +32,71 @@ def letters(facts: Facts, said: PlacedClaim) -> bool:
         facts.parameters[name].family in ("tensor", "list") and _ranks(facts, name) in ([], ranks)
         for name in said.subjects
     )
-    if blank or not known:
+    if blank or not known or said.products:
         return False
     for name in said.subjects:
         facts.set(name, "rank", ranks, said.line)
-    if len(ranks) < len(shapes) or not facts.tensors(said.subjects):
+    shapes = chosen.merged(facts, shapes)
+    if len(ranks) < len(shapes):
         return False
     made: dict[str, str] = {}
     (own,) = said.subjects if len(said.subjects) == 1 else ("",)
 
     def place(text: str) -> int | str:
-        plain = text.isidentifier() and text not in facts.parameters
+        plain = text.isidentifier() and text not in {*facts.parameters, *facts.chosen}
         if text.isdigit() or plain or not own:
             return int(text) if text.isdigit() else text
-        return made.setdefault(text, facts.made.get(text, re.sub(r"^\d+|\W", "", text) + own))
+        known = next(
+            (k for k in facts.made if sorted(k.split("*")) == sorted(text.split("*"))), text
+        )
+        name = re.sub(r"^(?:\w+\?|\d+)|\W", "", known.replace(":", "Or")) + own
+        return made.setdefault(known, facts.made.get(known, name))
 
     value = {len(shape): [*map(place, shape)] for shape in shapes}
     most = value[max(value)]
     for rank, shape in value.items():  # one letter for an axis that a page calls otherwise there
-        value[rank] = [axis if axis in most else most[i - rank] for i, axis in enumerate(shape)]
+        kept = {*most, *made.values()}
+        value[rank] = [axis if axis in kept else most[i - rank] for i, axis in enumerate(shape)]
     bound_axes = {*letters_of(facts), *chain(*value.values())}
-    factors = {axis for text in made for axis in re.findall(FACTOR, text) if not axis.isdigit()}
+    terms = " ".join(term for text in made for term in chosen.cases(facts, text).values())
+    factors = {axis for axis in re.findall(FACTOR, terms) if not axis.isdigit()}
     fit = all(str(axis).isdigit() or str(axis).isidentifier() for axis in bound_axes)
     if not said.subjects or not factors <= bound_axes | numbers_of(facts) or not fit:
         return False
     facts.made |= made
     for text, letter in made.items():
         whole, _, part = text.partition("/")
-        product = " * ".join(re.findall(FACTOR, part or text))
-        require = f"{whole} == {letter} * {product}" if part else f"{letter} == {product}"
-        facts.relate(require, said.line, (own,), "axes")
+        for when, product in chosen.cases(facts, part or text).items():
+            require = f"{whole} == {letter} * {product}" if part else f"{letter} == {product}"
+            facts.relate(require, said.line, (own,), "axes", when)
     return all(facts.set(name, "shape", value, said.line) for name in said.subjects)
+
+
+def _under(facts: Facts, said: PlacedClaim) -> bool:
+    """Shapes under a condition, which are all that there are where the page has its opposite too;
+    where their ranks differ, each is a rule.
+    """
+    cases = facts.chosen.setdefault(said.own, {})
+    cases[said.held] = " ".join(said.claim.of("shapes"))
+    shapes = tuple(shape for told in cases.values() for shape in told.split())
+    every = said.claim._replace(lists={**said.claim.lists, "shapes": shapes})
+    ranks = {shape.count(",") + 1 for shape in said.claim.of("shapes")}
+    opposite = {f"not {when}" for when in cases} & {*cases}
+    if not opposite or not letters(facts, said._replace(held="", claim=every)):
+        return False
+    for rank in ranks if len({shape.count(",") for shape in shapes}) > len(ranks) == 1 else ():
+        facts.relate(f"{said.own}.rank == {rank}", said.line, (said.own,), "rank", said.held)
+    return True
+
+
+def counted(facts: Facts, said: PlacedClaim) -> bool:
+    """How many tensors a list has: a product of numbers that the page names."""
+    cases = chosen.cases(facts, said.claim.of("count")[0])
+    factors = re.findall(FACTOR, " ".join(cases.values()))
+    return {axis for axis in factors if not axis.isdigit()} <= numbers_of(facts) and all(
+        facts.relate(f"len({said.own}) == {term}", said.line, (said.own,), "count", when)
+        for when, term in cases.items()
+    )
 
 
 def extents(facts: Facts, said: PlacedClaim) -> bool:

@@ -90,7 +90,9 @@ class Facts:
     parameters for their kind, that the page contradicts elsewhere;
     ``shape_lines``: those of sentences in the column of shapes; ``combined``: two tensors -> the
     dtypes that they may have together; ``made``: an axis that the page writes as a product -> its
-    letter; ``promoted``: pairs of tensors whose dtypes need only promote.
+    letter; ``promoted``: pairs of tensors whose dtypes need only promote; ``chosen``: a letter, the
+    word for an axis or a parameter -> condition -> the number that the letter is, a mark where the
+    axis is the first, or the shapes of the parameter.
     """
 
     parameters: dict[str, DraftedParameter]
@@ -102,6 +104,7 @@ class Facts:
     combined: dict[tuple[str, str], list[Combined]] = field(default_factory=dict)
     made: dict[str, str] = field(default_factory=dict)
     promoted: set[frozenset[str]] = field(default_factory=set)
+    chosen: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def todo(self, line: int, what: str, names: Iterable[str] = ()) -> None:
         """Leave a line to a person; ``names``: the parameters that stand in it."""
@@ -222,10 +225,13 @@ def axes_of(shape: Key) -> list[int | str]:
 
 
 def bound(facts: Facts, name: str) -> bool:
-    """Whether the shape of a tensor is a rule: it has an extent, or a letter of an earlier one."""
+    """Whether the shape of a tensor is a rule: it has an extent, or a letter of an earlier one, or
+    it is that of all tensors of a list.
+    """
     told = {n: axes_of(p.keys["shape"]) for n, p in facts.parameters.items() if "shape" in p.keys}
     earlier = {axis for n in list(told)[: list(told).index(name)] for axis in told[n]}
-    return any(isinstance(axis, int) or axis in earlier for axis in told[name])
+    alike = facts.parameters[name].family == "list"
+    return alike or any(isinstance(axis, int) or axis in earlier for axis in told[name])
 
 
 def written_out(facts: Facts, name: str) -> bool:

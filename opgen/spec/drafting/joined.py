@@ -65,7 +65,9 @@ def letters_in_doubt(facts: Facts) -> None:
     """
     for rule, body in facts.sharing("shape", facts.parameters).items():
         told = [facts.parameters[n].keys.get("shape", Key(None, [])).value for n in body.about]
-        if not body.when and None not in told and told[0] != told[1]:
+        one, other = (value if isinstance(value, dict) else {} for value in told)
+        differ = any(one[rank] != other[rank] for rank in one.keys() & other.keys())
+        if not body.when and differ:
             own = {str(axis) for axis in axes_of(facts.parameters[body.about[0]].keys["shape"])}
             own -= {"N", "C"}
             about = {n for n, r in facts.rules.items() if own & {*re.findall(r"\w+", r.require)}}

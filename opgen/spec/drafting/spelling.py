@@ -19,7 +19,11 @@ def spelled(page: PageText, outputs: Iterable[str]) -> PageText:
     """A page in whose sentences parameters have the names of the prototype. ``outputs``: those
     that it declares to be written; the only one is also called ``out``.
     """
-    other = _spellings([declared.name for declared in page.prototype], [*outputs])
+    other = _spellings(
+        [declared.name for declared in page.prototype],
+        [*outputs],
+        [parameter.name for parameter in page.parameters],
+    )
     if not other:
         return page
     name = re.compile(rf"(?<![A-Za-z0-9_])(?:{alternatives(other)})(?![A-Za-z0-9_])")
@@ -43,11 +47,14 @@ def spelled(page: PageText, outputs: Iterable[str]) -> PageText:
     )
 
 
-def _spellings(names: list[str], outputs: list[str]) -> Mapping[str, str]:
-    """Another spelling -> the parameter, where only one has it."""
+def _spellings(names: list[str], outputs: list[str], rows: list[str]) -> Mapping[str, str]:
+    """Another spelling -> the parameter, where only one has it. ``rows``: what the table describes;
+    it may call a parameter by the beginning of its name.
+    """
     told = [(ENDING.sub("", name), name) for name in names]
     told += [(f"{name}Optional", name) for name in names]
     told += [(snake(name), name) for name in names]
+    told += [(row, name) for row in rows for name in {*names} - {*rows} if name.startswith(row)]
     told += [("out", name) for name in outputs if len(outputs) == 1]
     often = Counter(short for short, _ in told)
     return {short: name for short, name in told if short not in names and often[short] == 1}

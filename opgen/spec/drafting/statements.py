@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations, product
 from typing import cast
 
-from opgen.spec.drafting import axes, cells, dtype_lists, masks, values
+from opgen.spec.drafting import axes, cells, chosen, dtype_lists, masks, values
 from opgen.spec.drafting.conditions import spatial_slots
 from opgen.spec.drafting.dtype_pairs import paired
 from opgen.spec.drafting.facts import Facts, bound, per_product, reached
@@ -287,11 +287,13 @@ FAMILIES: Mapping[str, Callable[[Facts, PlacedClaim], bool]] = {
     "padded": lambda facts, said: bool(padded(facts, said)),
     "alike_inputs": _alike_inputs,
     "letters": axes.letters,
+    "chosen": chosen.chosen,
+    "counted": axes.counted,
     "extents": axes.extents,
     "same_axes": lambda facts, said: bool(axes.same_axes(facts, said)),
 }
 """Family of statements -> what it makes of one."""
-CONDITIONAL = {"rules", "same", "alike", "no_empty"}
+CONDITIONAL = {"rules", "same", "alike", "no_empty", "letters"}
 """Families of facts that may hold under a condition alone."""
 OF_PRODUCTS = {"paired", "dtypes", "no_dtypes", "no_formats"}
 """Families of facts that may hold for some products alone, but under no other condition."""

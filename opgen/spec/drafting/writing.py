@@ -66,9 +66,11 @@ def _keys(parameter: DraftedParameter, facts: Facts) -> Iterable[str]:
             at[key] = one_or_more(_lines(facts, f"{parameter.name}.{key}", told.at))
     yield f"    kind: {parameter.kind}"
     yield f"    at: {flow(at if len(at) > 1 else parameter.line)}"
-    for key, told in parameter.keys.items():
-        if key != "rank" or "shape" not in parameter.keys:
-            yield f"    {key}: {flow(told.value)}"
+    yield from (
+        f"    {key}: {flow(told.value)}"
+        for key, told in parameter.keys.items()
+        if key != "rank" or "shape" not in parameter.keys
+    )
     if parameter.family in ("tensor", "list") and "strided" not in parameter.keys:
         yield "    strided: false"
 

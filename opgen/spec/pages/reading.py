@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TypeGuard
 
@@ -133,9 +134,7 @@ def _of_columns(row: list[Cell], columns: list[tuple[str, ...]]) -> Iterator[Sen
         for said in cell.sentences:
             held[said] = (*held.get(said, ()), *products)
     yield from row[0].sentences
-    yield from (
-        said._replace(products=products, about=row[0].text) for said, products in held.items()
-    )
+    yield from (s._replace(products=some, about=row[0].text) for s, some in held.items())
 
 
 def _is_sentence(part: object) -> TypeGuard[Sentence]:
@@ -276,21 +275,26 @@ def _code(sentence: Sentence, codes: list[ReturnCode]) -> bool:
 def _faults(
     section: Section, prototype: tuple[Declared, ...], parameters: list[PageParameter]
 ) -> Iterator[Sentence]:
-    for part in section.parts:
-        if isinstance(part, Table):
-            yield from _uneven(part)
+    tables = (part for part in section.parts if isinstance(part, Table))
+    yield from chain.from_iterable(map(_uneven, tables))
     names = {declared.name for declared in prototype}
     described = {parameter.name for parameter in parameters}
-    for parameter in parameters:
-        if parameter.name not in names:
-            yield Sentence(f"'{parameter.name}' is not in the prototype", parameter.line)
-    for declared in prototype:
-        if declared.name not in described:
-            yield Sentence(f"'{declared.name}' is not described", declared.line)
+    yield from (
+        Sentence(f"'{p.name}' is not in the prototype", p.line)
+        for p in parameters
+        if p.name not in names
+    )
+    yield from (
+        Sentence(f"'{d.name}' is not described", d.line)
+        for d in prototype
+        if d.name not in described
+    )
 
 
 def _uneven(table: Table) -> Iterator[Sentence]:
     width = len(table.rows[0])
-    for row in table.rows[1:]:
-        if row and len(row) != width:
-            yield Sentence(f"a row of {len(row)} cells in a table of {width} columns", row[0].line)
+    yield from (
+        Sentence(f"a row of {len(row)} cells in a table of {width} columns", row[0].line)
+        for row in table.rows[1:]
+        if row and len(row) != width
+    )

@@ -117,9 +117,11 @@ def _checks(compiled: Axes) -> Iterator[tuple[str, Callable[[CallBuilder], objec
             tensor = partial(flattened, name=name)
             yield f"{name}.view", tensor, tensor
     yield "recipe", pointless, pointless
-    for entry, when in compiled.vacuities:
-        if not entry.rules:
-            yield f"vacuous: {entry.why}", when.read, partial(_holds, when=when)
+    yield from (
+        (f"vacuous: {entry.why}", when.read, partial(_holds, when=when))
+        for entry, when in compiled.vacuities
+        if not entry.rules
+    )
 
 
 def read_all(builder: CallBuilder, references: Iterable[Reference]) -> None:
