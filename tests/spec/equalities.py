@@ -20,8 +20,8 @@ GIVEN = re.compile(r"^len\(\w+\) > 0(?: and )?")
 class Equality(NamedTuple):
     """Two terms that are equal under some conditions."""
 
-    one: str
-    other: str
+    left: str
+    right: str
     when: frozenset[str]
 
 
@@ -52,9 +52,9 @@ def _paired(
         for place, term in enumerate(axes):
             yield Equality(term, f"{shapes[1][1]}.shape[{place - len(axes)}]", held)
     else:
-        one, kept = _from_the_end(left, held, ranks)
-        other, kept = _from_the_end(right, kept, ranks)
-        yield Equality(one, other, kept)
+        first, kept = _from_the_end(left, held, ranks)
+        second, kept = _from_the_end(right, kept, ranks)
+        yield Equality(first, second, kept)
 
 
 def _from_the_end(
@@ -95,21 +95,21 @@ def follows(says: str, code: str, others: Iterable[tuple[str, str]]) -> bool:
         if answer == code or ("len(" in says and "len(" not in other)
         for equality in equalities(other, ranks) or ()
     ]
-    known += [Equality(f"2 * {one}", f"2 * {other}", when) for one, other, when in known]
+    known += [Equality(f"2 * {left}", f"2 * {right}", when) for left, right, when in known]
     flags = {term.removeprefix("not ") for equality in known for term in equality.when}
     return bool(asked) and all(_joined(each, known, flags) for each in asked)
 
 
 def _joined(asked: Equality, known: list[Equality], flags: set[str]) -> bool:
     pairs = [frozenset(each[:2]) for each in known if each.when <= asked.when]
-    if asked.other in reached(asked.one, pairs):
+    if asked.right in reached(asked.left, pairs):
         return True
     open_flags = sorted(flags - {term.removeprefix("not ") for term in asked.when})
     return any(
         all(
-            asked.other
+            asked.right
             in reached(
-                asked.one,
+                asked.left,
                 [frozenset(e[:2]) for e in known if e.when <= asked.when | {term}],
             )
             for term in (flag, f"not {flag}")

@@ -910,7 +910,23 @@ TOLD: dict[str, tuple[dict, dict]] = {
         ),
         {"keys": {"dx.mask": None}, "null": {"dy", "x", "size", "mask"}},
     ),
+    "a tensor with other ranks than those of spatial axes": (
+        {"rows": {"size": "大小|数组长度为x维度减2，各个值都应该大于等于2。|INT64|-|-|-"}},
+        {"rules": {"lowest(size) >= 2"}, "keys": {"size.items": None}},
+    ),
+    "a mask that stands in no cell": (
+        {"constraints": "- 输出掩码参数，指定输出中是否包含数据的梯度。", "swap": ASKED_FOR},
+        {"keys": {"dx.mask": None}},
+    ),
     # what a flag chooses
+    "a flag that stands in no cell": (
+        {"rows": STEPS, "constraints": "- 表示输入数据x格式是否是batch在第一维。"},
+        {"keys": {"x.shape": None}, "left": "rank of x"},
+    ),
+    "as many tensors as nobody has": (
+        {"constraints": "- 列表长度为group。"},
+        {"lacks": {"len() == group"}, "left": 1},
+    ),
     "an axis with a letter that a flag chooses": (
         {
             "rows": {

@@ -92,10 +92,14 @@ def _under(facts: Facts, said: PlacedClaim) -> bool:
 def counted(facts: Facts, said: PlacedClaim) -> bool:
     """How many tensors a list has: a product of numbers that the page names."""
     cases = chosen.cases(facts, said.claim.of("count")[0])
-    factors = re.findall(FACTOR, " ".join(cases.values()))
-    return {axis for axis in factors if not axis.isdigit()} <= numbers_of(facts) and all(
-        facts.relate(f"len({said.own}) == {term}", said.line, (said.own,), "count", when)
-        for when, term in cases.items()
+    factors = {f for f in re.findall(FACTOR, " ".join(cases.values())) if not f.isdigit()}
+    return (
+        bool(said.own)
+        and factors <= numbers_of(facts)
+        and all(
+            facts.relate(f"len({said.own}) == {term}", said.line, (said.own,), "count", when)
+            for when, term in cases.items()
+        )
     )
 
 

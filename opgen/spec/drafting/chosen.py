@@ -18,11 +18,11 @@ def chosen(facts: Facts, said: PlacedClaim) -> bool:
     """A letter that is one of two numbers by a flag, or the word for the axis that is the first by
     one.
     """
-    (flag, *more), (name,) = said.claim.of("names") or said.subjects, said.claim.of("letter")
-    if more or facts.parameters[flag].kind != "bool":
+    flags, (name,) = said.claim.of("names") or said.subjects, said.claim.of("letter")
+    if [facts.parameters[flag].kind for flag in flags] != ["bool"]:
         return False
     numbers = said.claim.of("number") or ("first",), said.claim.of("number2") or ("",)
-    facts.chosen[name] = {flag: numbers[0][0], f"not {flag}": numbers[1][0]}
+    facts.chosen[name] = {flags[0]: numbers[0][0], f"not {flags[0]}": numbers[1][0]}
     return True
 
 
@@ -51,6 +51,5 @@ def merged(facts: Facts, shapes: list[list[str]]) -> list[list[str]]:
     if len(first) != 1 or len(other) != 1:
         return shapes
     flag = next(iter(facts.chosen[words[0]]))
-    pairs = zip(first[0], other[0], strict=True)
-    both = [a if a == b else f"{flag}?{a}:{b}" for a, b in pairs]
+    both = [a if a == b else f"{flag}?{a}:{b}" for a, b in zip(first[0], other[0], strict=True)]
     return [both, *(shape for shape in shapes if shape not in (first[0], other[0]))]

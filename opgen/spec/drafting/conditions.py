@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from opgen.spec.drafting.facts import Facts
+from opgen.spec.drafting.facts import Facts, Key
 from opgen.spec.drafting.patterns import DIMS, alternatives, grammar
 
-SPATIAL = ("W", "HW", "DHW")
-"""What pages call these axes, by their number."""
+RANKS = {3: "W", 4: "HW", 5: "DHW"}
+"""Rank of a tensor -> what pages call its spatial axes."""
 
 
 def condition(facts: Facts, words: str) -> tuple[str, str]:
@@ -40,9 +40,13 @@ def spatial(facts: Facts) -> tuple[str, list[int]]:
     page has none.
     """
     lengths = str([p.keys["length"].value for p in facts.parameters.values() if "length" in p.keys])
-    told = [name for name in facts.parameters if f"'{name}.rank" in lengths]
-    key = facts.parameters[told[0]].keys.get("rank") if len(told) == 1 else None
-    return (told[0], cast(list[int], key.value)) if key else ("", [])
+    told = {
+        name: cast(list[int], parameter.keys.get("rank", Key([], [])).value)
+        for name, parameter in facts.parameters.items()
+        if re.search(rf"'{name}\.rank(?: - 2)?'", lengths)
+    }
+    fit = [(name, ranks) for name, ranks in told.items() if ranks and {*ranks} <= {*RANKS}]
+    return fit[0] if len(told) == len(fit) == 1 else ("", [])
 
 
 def of_dims(facts: Facts, dims: str) -> str | None:
@@ -60,8 +64,8 @@ def spatial_slots(facts: Facts, name: str) -> list[str]:
     none where it has another length.
     """
     (tensor, ranks), keys = spatial(facts), facts.parameters[name].keys
-    if not ranks or "length" not in keys or f"'{tensor}.rank" not in str(keys["length"].value):
+    if not ranks or not re.search(rf"'{tensor}\.rank(?: - 2)?'", str(keys.get("length"))):
         return []
-    items = {rank - 2: [f"{name}{axis}" for axis in SPATIAL[rank - 3]] for rank in ranks}
+    items = {rank - 2: [f"{name}{axis}" for axis in RANKS[rank]] for rank in ranks}
     facts.set(name, "items", items, keys["length"].at[0])
     return items[max(items)]

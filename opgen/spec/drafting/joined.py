@@ -65,8 +65,8 @@ def letters_in_doubt(facts: Facts) -> None:
     """
     for rule, body in facts.sharing("shape", facts.parameters).items():
         told = [facts.parameters[n].keys.get("shape", Key(None, [])).value for n in body.about]
-        one, other = (value if isinstance(value, dict) else {} for value in told)
-        differ = any(one[rank] != other[rank] for rank in one.keys() & other.keys())
+        first, second = (value if isinstance(value, dict) else {} for value in told)
+        differ = any(first[rank] != second[rank] for rank in first.keys() & second.keys())
         if not body.when and differ:
             own = {str(axis) for axis in axes_of(facts.parameters[body.about[0]].keys["shape"])}
             own -= {"N", "C"}

@@ -28,7 +28,8 @@ def _asked_for(facts: Facts, name: str, term: str, line: int) -> str:
 def masks(facts: Facts, said: PlacedClaim) -> bool:
     """Outputs of which a mask asks for each, as many as a sentence lists in words."""
     outputs = [name for name, p in facts.parameters.items() if p.kind == "output"]
-    return len(outputs) == len(said.claim.of("listed")) and all(
+    kinds = [facts.parameters[name].kind for name in said.subjects]
+    return (kinds, len(outputs)) == (["bool_array"], len(said.claim.of("listed"))) and all(
         _asked_for(facts, name, f"{said.own}[{item}]", said.line)
         for item, name in enumerate(outputs)
     )
