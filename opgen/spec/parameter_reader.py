@@ -130,13 +130,19 @@ class ParameterReader:
                     "is both a parameter and another name; rename the letter, slot or word",
                     name,
                 )
-        for word in self.scope.words:
-            if word in self.scope.occurrences:
-                self.doc.problem(
-                    ("parameters",),
-                    "is both a word of an enum and a letter or slot; rename one",
-                    word,
-                )
+        several = dict.fromkeys(
+            [word for word in self.scope.words if word in self.scope.occurrences],
+            "is both a word of an enum and a letter or slot; rename one",
+        ) | dict.fromkeys(
+            [
+                name
+                for name, places in self.scope.occurrences.items()
+                if len({bool(self.parameters[place.parameter].items) for place in places}) > 1
+            ],
+            "is both a letter and a slot; rename one, and write a rule that they are equal",
+        )
+        for name, fault in several.items():
+            self.doc.problem(("parameters",), fault, name)
 
     def fallbacks(self) -> None:
         """Both names of a fallback exist, and no fallback leads back to itself."""

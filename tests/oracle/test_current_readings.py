@@ -63,6 +63,45 @@ def enlarged(api: str, out: str, layout: str, *shape: int) -> Call:
     return Call(api, "ascend910b", args)
 
 
+def nearest(before: str, after: str) -> Call:
+    """A nearest upsampling from 4 to 8 of tensors in two formats."""
+    args: dict[str, Argument] = {
+        "gradOutput": tensor(2, 3, 8, 8, layout=before),
+        "outputSize": (8, 8),
+        "inputSize": (2, 3, 4, 4),
+        "scalesH": 2.0,
+        "scalesW": 2.0,
+        "out": tensor(2, 3, 4, 4, layout=after),
+    }
+    return Call("aclnnUpsampleNearestExact2dBackward", "ascend910b", args)
+
+
+def deformed(*kernel: int) -> Call:
+    """A deformable convolution whose weight has a kernel of 3 by 3, and which says ``kernel``."""
+    image, weight, offset = (
+        tensor(*shape, layout="NCHW") for shape in ((1, 2, 5, 5), (4, 2, 3, 3), (1, 27, 3, 3))
+    )
+    args: dict[str, Argument] = {
+        "input": image,
+        "gradOutput": tensor(1, 4, 3, 3, layout="NCHW"),
+        "offsetOut": tensor(1, 2, 9, 9, layout="NCHW"),
+        "weight": weight,
+        "offset": offset,
+        "kernelSize": kernel,
+        "stride": (1, 1, 1, 1),
+        "padding": (0, 0, 0, 0),
+        "dilation": (1, 1, 1, 1),
+        "groups": 1,
+        "deformableGroups": 1,
+        "modulated": True,
+        "gradInput": image,
+        "gradWeight": weight,
+        "gradOffset": offset,
+        "gradBias": tensor(4),
+    }
+    return Call("aclnnDeformableConv2dBackward", "ascend950", args)
+
+
 PLANE = ("aclnnUpsampleBilinear2dBackwardV2", "out", "NCHW")
 VOLUME = ("aclnnUpsampleTrilinear3dBackward", "gradInput", "NCDHW")
 READ: list[tuple[Call, set[str], Bucket, tuple[Code, ...]]] = [
@@ -74,6 +113,14 @@ READ: list[tuple[Call, set[str], Bucket, tuple[Code, ...]]] = [
     (enlarged(*PLANE, 2, 3, 16), {"out.rank"}, "stated", INVALID),
     (enlarged(*VOLUME, 2, 3, 4, 4, 4), set(), "valid", (0,)),
     (enlarged(*VOLUME, 2, 3, 4, 16), {"gradInput.rank"}, "stated", INVALID),
+    # formats that do not meet the constraint of line 238: two that differ, and one not listed
+    (nearest("NCHW", "NCHW"), set(), "valid", (0,)),
+    (nearest("NCHW", "ND"), {"out_format"}, "stated", INVALID),
+    (nearest("NHWC", "NHWC"), {"gradOutput.format", "out.format"}, "stated", INVALID),
+    # the kernel of weight is that of kernelSize: lines 170 and 190
+    (deformed(3, 3), set(), "valid", (0,)),
+    (deformed(2, 3), {"kernel_height"}, "stated", INVALID),
+    (deformed(3, 4), {"kernel_width"}, "stated", INVALID),
     # line 253 limits the groups of every convolution
     (channels(65535), set(), "valid", (0,)),
     (channels(65535, transposed=True), set(), "valid", (0,)),

@@ -273,6 +273,12 @@ FRAGMENTS = [
         "kH: is both a word of an enum and a letter or slot; rename one",
     ),
     (
+        "{1: [[kH, kW]], 2: [kH, kW]}",
+        "{1: [[H, kW]], 2: [H, kW]}",
+        6,
+        "H: is both a letter and a slot; rename one, and write a rule that they are equal",
+    ),
+    (
         "any: [FLOAT16, FLOAT]",
         "any: [FLOAT16, FLOTA]",
         10,
