@@ -30,7 +30,7 @@ from opgen.cli.options import (
     help="Leave out the lines that are not calls, and say how many there are.",
 )
 @json_option()
-@all_option("Show agreement by product, stage and rule, and list every disagreement.")
+@all_option("Show agreement by operator, product, stage and rule; list every disagreement.")
 @click.option(
     "--fail-under",
     type=Number(0, 100),

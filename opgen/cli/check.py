@@ -134,9 +134,6 @@ def _show(checked: Checked, everything: bool) -> None:
     out = console.output()
     if everything and not checked.problems:
         show(out, *_compared(checked), *_counted(checked))
-    for api, (specs, differences) in checked.differences.items():
-        pages = counted(len(specs), "page")
-        show(out, Paragraph(f"{api}: {pages}, which differ in {counted(len(differences), 'fact')}"))
     if not checked.problems:
         files = (
             (checked.specs, "spec"),

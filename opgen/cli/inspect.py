@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Show: TypeAlias = Callable[[Console, Plain], None]
 
 
+NAMED = "ID|GLOB"
+
+
 @click.command(
     epilog=options.examples(
         "opgen inspect suite.h5",
@@ -28,11 +31,10 @@ if TYPE_CHECKING:
     )
 )
 @options.file_argument("file")
-@click.argument("case", metavar="[ID|GLOB]", default="", shell_complete=options.complete_cases)
-@options.case_option()
+@click.argument("cases", metavar="[ID|GLOB]...", nargs=-1, shell_complete=options.complete_cases)
 @options.where_option()
 @options.json_option()
-def command(file: str, case: str, cases: tuple[str, ...], where: str, as_json: bool) -> None:
+def command(file: str, cases: tuple[str, ...], where: str, as_json: bool) -> None:
     """Show a bundle, a results file, or one of its cases.
 
     A case of a bundle is shown with its call, what a device may answer, its tensors and their first
@@ -44,8 +46,7 @@ def command(file: str, case: str, cases: tuple[str, ...], where: str, as_json: b
     from opgen.bundle.results import summary
     from opgen.report import bundleview
 
-    patterns = [pattern for pattern in (case, *cases) if pattern]
-    named = "ID|GLOB" if case else "--case"
+    patterns = [pattern for pattern in cases if pattern]
     if kind_of(file) == "results":
         if where:
             raise click.UsageError("--where chooses cases of a bundle; this is a results file")
@@ -53,7 +54,6 @@ def command(file: str, case: str, cases: tuple[str, ...], where: str, as_json: b
             _show(
                 results,
                 patterns,
-                named,
                 as_json,
                 lambda: summary.answers(results),
                 bundleview.show_answers,
@@ -63,11 +63,10 @@ def command(file: str, case: str, cases: tuple[str, ...], where: str, as_json: b
         return
     with opgen.open(file) as bundle:
         if where:
-            patterns = choose_of(bundle, patterns, where)
+            patterns = choose_of(bundle, choose(bundle.ids, patterns, NAMED), where)
         _show(
             bundle,
             patterns,
-            named,
             as_json,
             lambda: summary.summary(bundle),
             bundleview.show_summary,
@@ -92,7 +91,6 @@ def _whole(bundle: Bundle, name: str) -> Plain:
 def _show(
     held: Bundle | ResultsFile,
     patterns: list[str],
-    named: str,
     as_json: bool,
     everything: Callable[[], Plain],
     show_everything: Show,
@@ -106,7 +104,7 @@ def _show(
         summary = everything()
         console.json_text(summary) if as_json else show_everything(console.output(), summary)
         return
-    chosen = choose(held.ids, patterns, named)
+    chosen = choose(held.ids, patterns, NAMED)
     if as_json:
         shown = [case(name) for name in chosen]
         console.json_text(shown[0] if len(patterns) == 1 and patterns[0] in held else shown)

@@ -63,11 +63,13 @@ def command(operators: str, folder: str | None, edition: str, as_json: bool) -> 
     named = [spec for spec in known.whole if spec.name == operators]
     named = named or [*known.of(known.api(operators))]
     pages = [(spec, *by_line(spec)) for spec in named]
+    editions = _editions(known.every(named[0].api))
     if as_json:
-        console.json_text([_plain(*page) for page in pages])
+        console.json_text([_plain(editions, *page) for page in pages])
         return
     out = console.output()
-    show(out, *_editions(known.every(pages[0][0].api)))
+    for name, products in editions.items() if len(editions) > 1 else ():
+        show(out, Paragraph(f"{name}: {', '.join(products)}", "edition", 9))
     for spec, lines, rest in pages:
         text = read_page(spec, Path(folder))[0] if folder and spec.page else []
         page = spec.page.file if spec.page else "no page"
@@ -77,16 +79,14 @@ def command(operators: str, folder: str | None, edition: str, as_json: bool) -> 
         show(out, "")
 
 
-def _editions(every: Sequence[Spec]) -> Iterator[Paragraph]:
-    """The editions of an operator's pages with their products, where there are several."""
+def _editions(every: Sequence[Spec]) -> dict[str, list[str]]:
+    """The editions of an operator's pages, with their products."""
     from opgen.model import UNDATED
-    from opgen.report.layout import Paragraph
 
     products: dict[str, list[str]] = {}
     for spec in every:
         products.setdefault(spec.edition or UNDATED, []).extend(spec.judges)
-    for edition, judged in products.items() if len(products) > 1 else ():
-        yield Paragraph(f"{edition}: {', '.join(judged)}", "edition", 9)
+    return products
 
 
 def _page(file: str, as_json: bool) -> None:
@@ -169,12 +169,15 @@ def _facts(facts: Iterable[Fact]) -> Iterator[Paragraph]:
             yield Paragraph(f"note: {fact.note}", indent=10)
 
 
-def _plain(spec: Spec, lines: list[PageLine], rest: list[Fact]) -> dict[str, object]:
+def _plain(
+    editions: dict[str, list[str]], spec: Spec, lines: list[PageLine], rest: list[Fact]
+) -> dict[str, object]:
     from dataclasses import asdict
 
     return {
         "spec": spec.file,
         "page": spec.page and spec.page.file,
+        "editions": editions,
         "lines": [asdict(line) for line in lines],
         "no_line": [asdict(fact) for fact in rest],
     }

@@ -54,10 +54,11 @@ FEW = 5
 
 
 def render(report: BacktestReport, console: Console, everything: bool = False) -> None:
-    """For people: agreement by operator, the first disagreements and the first differences without
-    an explanation, and a line of totals.
+    """For people: the operators with disagreements, the first of these and of the differences
+    without an explanation, and a line of totals.
 
-    ``everything``: agreement by product, stage of the library and rule, too, and all of the others.
+    ``everything``: agreement by operator, product, stage of the library and rule, and all of the
+    others.
     """
     show(console, *_parts(report, everything))
 
@@ -68,7 +69,8 @@ def _parts(report: BacktestReport, everything: bool) -> Iterator[RenderableType]
     for firm in (True, False):
         rows = []
         for api, count in sorted(report.operators(firm).items()):
-            rows.append(_row(api, count))
+            if everything or count.library < count.rows:
+                rows.append(_row(api, count))
             if everything:
                 products = _named(report, firm, "product", api)
                 rows += [_row(f"  {name}", count) for _, name, count in products]
