@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import logging
 import re
 import sys
 import zlib
@@ -25,6 +26,7 @@ from opgen.files.gc_pause import gc_paused
 from opgen.files.textfile import MOST, no_text
 from opgen.model import Call, FileError, Problem, size
 
+_log = logging.getLogger(__name__)
 MOST_PROBLEMS = 50
 """Bad lines that are reported; after so many the rest of a file is not read."""
 LONGEST_LINE = 1 << 24
@@ -130,6 +132,7 @@ def _lines(source: str | Path) -> Iterator[str]:
             stream.detach()
         return
     packed = str(source).endswith(".gz")
+    _log.info("%s: being read", source)
     opened: Any = gzip.open if packed else open
     with opened(source, "rt", encoding="utf-8") as stream:
         yield from _short(stream, MOST if packed else inf)

@@ -15,7 +15,7 @@ import re
 import resource
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -135,7 +135,7 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _good_order(ctx):
+        with _good_order(ctx), _steps(ctx), _good_order(ctx):
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
@@ -198,6 +198,16 @@ def _good_order(ctx: click.Context | None = None) -> Iterator[None]:
         raise
     except BaseException as error:  # noqa: BLE001  _stop raises it again, or what the user is told
         _stop(error, ctx.invoked_subcommand if ctx is not None else None)
+
+
+def _steps(ctx: click.Context) -> AbstractContextManager[None]:
+    """What shows steps and writes them down, where that is asked for."""
+    verbose, log = ctx.params.get("verbose"), ctx.params.get("log")
+    if not (verbose or log):
+        return nullcontext()
+    from opgen.cli.log import steps
+
+    return steps(bool(verbose), log)
 
 
 def _stop(error: BaseException, command: str | None) -> NoReturn:
@@ -287,7 +297,3 @@ def main(verbose: bool, log: str | None) -> None:  # noqa: D103  the help text i
     # of OpenBLAS would only wait on each other over tiny products.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     write_any_text()
-    if verbose or log:
-        from opgen.cli.log import steps
-
-        click.get_current_context().with_resource(steps(verbose, log))

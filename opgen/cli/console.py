@@ -7,6 +7,7 @@ take 120 columns at most.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from opgen.suite.selection import Request
     from opgen.suite.suite import Suite
 
+_log = logging.getLogger(__name__)
 WIDTH = 120
 """Columns of a table where the output is no terminal and COLUMNS is not set."""
 BETWEEN = 0.1
@@ -77,10 +79,12 @@ def as_options(text: str, parameters: Iterable[click.Parameter]) -> str:
 
 
 def note(text: str, quiet: bool = False) -> None:
-    """One message on standard error, unless ``quiet``."""
+    """One message on standard error, unless ``quiet``, and in the log."""
+    context = click.get_current_context(silent=True)
+    told = visible(as_options(text, context.command.params if context else ()))
+    _log.debug("%s", told)
     if not quiet:
-        context = click.get_current_context(silent=True)
-        click.echo(visible(as_options(text, (context.command.params if context else ()))), err=True)
+        click.echo(told, err=True)
 
 
 def json_text(value: object) -> None:
@@ -106,7 +110,7 @@ def enumerated(
     request.check()
     note("enumerating calls ...", quiet or not announce)
     pages = None if request.files else len(request.pages()[0])
-    with progress("pages", pages, quiet or not announce) as advance:
+    with progress("pages", pages, quiet) as advance:
         suite = request.suite(mapped(workers, advance))
     for line in remarks(request, suite):
         note(line, quiet)

@@ -1,4 +1,7 @@
-"""What a command does, step by step: on standard error with ``-v``, in a file with ``--log``."""
+"""What a command does, step by step: on standard error with ``-v``, in a file with ``--log``.
+
+The file also has what the command says to its user, and how it ends.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,13 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shlex import join
+from time import monotonic
+
+import click
 
 from opgen.model import FileError
+from opgen.model.version import VERSION
 from opgen.report.terminal import visible
 
 LOGGER = logging.getLogger("opgen")
@@ -26,7 +34,8 @@ def steps(verbose: bool, path: str | None) -> Iterator[None]:
     """Show steps on standard error, and write them, with answers to single cases, to a file, while
     the block runs.
 
-    Raises FileError where the file cannot be written.
+    The first line is the command, the last its exit code. Raises FileError where the file cannot be
+    written.
     """
     handlers: list[logging.Handler] = []
     if verbose:
@@ -41,9 +50,17 @@ def steps(verbose: bool, path: str | None) -> Iterator[None]:
     for handler in handlers:
         handler.setFormatter(_Formatter("%(asctime)s %(name)s: %(message)s"))
         LOGGER.addHandler(handler)
+    started, code = monotonic(), 0
+    LOGGER.debug("opgen %s: %s", VERSION, join(sys.argv[1:]))
     try:
         yield
+    except BaseException as error:
+        code = getattr(error, "exit_code", 1)
+        if isinstance(error, click.ClickException):
+            LOGGER.debug("%s", error.format_message())
+        raise
     finally:
+        LOGGER.debug("exit code %s after %.1f s", code, monotonic() - started)
         LOGGER.setLevel(logging.NOTSET)
         for handler in handlers:
             LOGGER.removeHandler(handler)

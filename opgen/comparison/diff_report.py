@@ -12,7 +12,9 @@ from opgen.comparison.statuses import (
     BAD,
     KNOWN,
     LENIENT,
+    MISSING,
     PASSED,
+    SKIPPED,
     STRICT,
     UNJUDGED,
     UNPROVED,
@@ -20,6 +22,8 @@ from opgen.comparison.statuses import (
 )
 from opgen.model import Verdict
 
+REASONS = 5
+"""Reasons that a report names why cases were not run, or prove nothing, the most frequent first."""
 NAMED = 3
 """Rules that a group of lenient cases names, the most frequent first."""
 
@@ -73,6 +77,11 @@ class Group:
         far = f", error/bound up to {self.ratio:.3g}" if told else ""
         cases = f"{self.cases} case{'s' if self.cases != 1 else ''}"
         return f"{self.cause}: {cases}{far}, such as {self.example}"
+
+
+def reason(verdict: Verdict) -> str:
+    """Why a case proves nothing, in words that other cases may share."""
+    return ", ".join(verdict.metrics.get("causes", ())) or verdict.detail or "no reason given"
 
 
 def proves(verdict: Verdict) -> bool:
@@ -199,6 +208,15 @@ class DiffReport:
         """Verdict -> cases, in the order of :data:`VERDICTS`; none that does not occur."""
         counts = Counter(verdict.verdict for verdict in self.verdicts)
         return {name: counts[name] for name in VERDICTS if counts[name]}
+
+    @property
+    def not_run(self) -> list[str]:
+        """How many cases were not run, and why: a sentence for each reason."""
+        why = Counter(reason(verdict) for verdict in self if verdict.verdict in (SKIPPED, MISSING))
+        told = why.most_common(REASONS)
+        if others := why.total() - sum(count for _, count in told):
+            told.append(("other reasons", others))
+        return [f"{count} of {len(self)} cases: {said}" for said, count in told]
 
     @property
     def unproved(self) -> str:

@@ -11,21 +11,18 @@ import numpy as np
 from opgen.comparison import signed_sums, unwritten_elements
 from opgen.comparison.alignment import AlignedResults
 from opgen.comparison.comparing import Comparison
+from opgen.comparison.diff_report import REASONS, reason
 from opgen.comparison.mode_used import mode_notes
-from opgen.comparison.statuses import BAD, INCONCLUSIVE, SKIPPED
+from opgen.comparison.statuses import BAD, INCONCLUSIVE
 from opgen.model import Code, Verdict
-
-REASONS = 5
-"""Reasons that a report names for one verdict, the most frequent first."""
 
 
 def notes(given: Comparison, verdicts: Mapping[int, Verdict]) -> Iterator[str]:
     """Everything, a sentence each; ``verdicts`` is by row of the bundle."""
     yield from _of_files(given)
-    for word in (INCONCLUSIVE, SKIPPED):
-        reasons = Counter(_reason(v) for v in verdicts.values() if v.verdict == word)
-        for reason, count in reasons.most_common(REASONS):
-            yield f"{count} {word}: {reason}"
+    reasons = Counter(reason(v) for v in verdicts.values() if v.verdict == INCONCLUSIVE)
+    for why, count in reasons.most_common(REASONS):
+        yield f"{count} {INCONCLUSIVE}: {why}"
     yield from _named(
         "invalid cases that passed though their nearest valid call was not run",
         [given.bundle.ids[row] for row in given.rows if given.statuses[row].alone],
@@ -49,11 +46,6 @@ def notes(given: Comparison, verdicts: Mapping[int, Verdict]) -> Iterator[str]:
     yield from _named("cases that gave different bits in a repeated run", unsteady)
     for repeat in given.repeats:
         yield from _not_repeated(given, repeat)
-
-
-def _reason(verdict: Verdict) -> str:
-    """Why a case proves nothing, in words that other cases may share."""
-    return ", ".join(verdict.metrics.get("causes", ())) or verdict.detail or "no reason given"
 
 
 def _of_files(given: Comparison) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -35,6 +36,7 @@ from opgen.oracle.errata import Errata
 from opgen.oracle.errata_folder import errata_of
 from opgen.oracle.library import releases
 
+_log = logging.getLogger(__name__)
 EXPLAINED = 2000
 """Outputs beyond their bound that are looked at element by element for a sentence; the rest get the
 numbers alone."""
@@ -122,6 +124,8 @@ class _Judge:
                 f"{self.explained} outputs are beyond their bound; {self.most_explained} of them"
                 " were looked at element by element"
             )
+        totals = ", ".join(f"{count} {verdict}" for verdict, count in report.totals.items())
+        _log.info("%s: %s", given.answers.file.path, totals)
         return report
 
     def _verdict(self, row: int) -> Verdict:

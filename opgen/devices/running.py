@@ -90,7 +90,7 @@ def run(
             for given in map(_first_phase, answers) if status_only else answers:
                 answer = _kept(results, given)
                 tally[_kind(answer)] += 1
-                _log.debug("%s: status %s, %s s", answer.id, answer.status, answer.time)
+                _log.debug("%s: status %s, %.3g s", answer.id, answer.status, answer.time or 0)
                 progress(1)
                 if watch:
                     lookout.see(answer, answers)

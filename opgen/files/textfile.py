@@ -4,10 +4,12 @@ be.
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from opgen.model import FileError, size
 
+_log = logging.getLogger(__name__)
 MOST = 1 << 28
 """Bytes of a text that is read. An endless file, a device say, is noticed here, before it takes all
 memory."""
@@ -33,6 +35,7 @@ def read_text(path: str | Path, shown: str | None = None, most: int = MOST) -> s
             content = stream.read(most + 1)
         if len(content) > most:
             raise FileError.of(file, "", f"cannot be read: has more than {size(most)}")
+        _log.debug("%s: read, %s", file, size(len(content)))
         return content.decode()
     except UnicodeDecodeError as error:
         raise FileError.of(file, "", no_text(error)) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from pathlib import Path
 from opgen.bundle.write.output import locked, write_errors
 from opgen.model import FileError
 
+_log = logging.getLogger(__name__)
 MANIFEST = "opgen.json"
 _MADE, _REPLACED = "made", "replaced"
 """What lies in a working folder: the new folder, and the one that it replaces."""
@@ -61,6 +63,7 @@ def new_folder(path: str | Path, manifest: Mapping[str, object], force: bool) ->
             check(target, force)  # something may have been put there since
             target.rename(hidden / _REPLACED)
         made.rename(target)
+        _log.info("%s: written", target)
 
 
 @contextmanager

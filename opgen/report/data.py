@@ -13,7 +13,7 @@ from opgen.model import FileError, Problem, Verdict
 FORMAT, VERSION = "opgen report", 1
 _OWN = {
     *("format", "version", "totals", "proved", "criteria", "distribution"),
-    *("shared", "groups", "notes", "waived", "verdicts"),
+    *("shared", "groups", "not_run", "notes", "waived", "verdicts"),
 }
 """What a report does not say of its origin."""
 _NAMES = {"case", "verdict", "detail"}
@@ -44,6 +44,7 @@ def plain(report: DiffReport) -> dict[str, object]:
             for trait in report.shared
         ],
         "groups": [asdict(group) for group in report.groups],
+        "not_run": report.not_run,
         "notes": report.notes,
         "waived": report.waived,
         "verdicts": [

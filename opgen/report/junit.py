@@ -70,7 +70,11 @@ def text(report: DiffReport, strict: bool = False) -> str:
         ElementTree.SubElement(test, "failure", type="unproved", message=report.unproved)
     for first in [*suites.values()][:1]:
         properties = ElementTree.Element("properties")
-        for name, value in (*origin.facts(report), *(("note", note) for note in report.notes)):
+        notes = [
+            *(("not run", reason) for reason in report.not_run),
+            *(("note", note) for note in report.notes),
+        ]
+        for name, value in (*origin.facts(report), *notes):
             ElementTree.SubElement(properties, "property", name=name, value=_clean(str(value)))
         first.insert(0, properties)
     for suite in suites.values():

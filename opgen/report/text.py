@@ -50,6 +50,7 @@ def render(
 
 
 def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[RenderableType]:
+    yield from (Paragraph(why, Text("not run", "yellow"), INDENT + 1) for why in report.not_run)
     yield _table(report)
     yield Text()
     if report.criteria:
@@ -60,10 +61,9 @@ def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[Rend
         yield from _bad(bad, shown)
     yield from _waived(report, shown)
     yield from _groups(report)
-    for finding in report.shared[:FINDINGS]:
-        yield Paragraph(str(finding), Text("shared", "bold"), INDENT)
-    for note in report.notes:
-        yield Paragraph(note, "note", INDENT)
+    shared = report.shared[:FINDINGS]
+    yield from (Paragraph(str(trait), Text("shared", "bold"), INDENT) for trait in shared)
+    yield from (Paragraph(note, "note", INDENT) for note in report.notes)
     yield Paragraph(Text.from_markup(_last(report, strict), emoji=False))
 
 

@@ -281,6 +281,23 @@ def test_junit_says_what_ran_where_and_how_a_case_runs_again(files, broken):
     assert failing
 
 
+def test_every_form_says_how_much_was_not_run_and_why():
+    left = [("skipped", "no driver")] * 3 + [("missing", "no answer")] + [("passed", "")] * 2
+    left += [("skipped", f"needs {i} GB") for i in range(6)]
+    verdicts = [Verdict(f"c{i}", *told) for i, told in enumerate(left)]
+    report = DiffReport(verdicts, {"bundle": "gone.h5", "results": "gone.h5"})
+    told = ["3 of 12 cases: no driver", "1 of 12 cases: no answer"]
+    told += [f"1 of 12 cases: needs {i} GB" for i in range(3)] + ["3 of 12 cases: other reasons"]
+    assert [line[9:] for line in shown(report).splitlines() if line.startswith("not run")] == told
+    assert shown(report).startswith("not run  3 of 12"), "above the table"
+    assert json.loads(data.text(report))["not_run"] == told
+    properties = ElementTree.fromstring(junit.text(report)).iter("property")
+    assert [one.get("value") for one in properties if one.get("name") == "not run"] == told
+    html = pytest.importorskip("opgen.report.html").text(report)
+    assert re.findall("Not run: ([^<]+)<", html.partition("<h2>")[0]) == told
+    assert not DiffReport([Verdict("a", "passed"), Verdict("b", "failed")]).not_run
+
+
 @pytest.mark.parametrize("verdict", ["inconclusive", "lenient", "known deviation", "skipped"])
 def test_junit_skips_what_neither_passes_nor_fails_and_says_why(verdict):
     root = ElementTree.fromstring(

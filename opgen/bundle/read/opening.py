@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 from math import prod
@@ -17,7 +18,9 @@ from opgen.bundle.format.dtypes import DTYPES, BundleError, hdf5_type, numpy_dty
 from opgen.bundle.format.heading import Header
 from opgen.bundle.format.interrupts import deferred_interrupts
 from opgen.bundle.read import heap
+from opgen.model import size
 
+_log = logging.getLogger(__name__)
 _FIRST = re.compile(rb"opgen (?P<kind>\w+) (?P<version>\d+) *\n")
 _SECOND = re.compile(
     rb"xxh3 (?P<digest>[0-9a-f]{32})\nbytes (?P<size>\d+)\n"
@@ -76,6 +79,7 @@ class OpenedFile:
         except BaseException:
             self.close()
             raise
+        _log.info("%s: read, %s", path, size(self._size))
 
     def error(self, text: str) -> BundleError:
         """What is said of this file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.file_bytes import write_at
 from opgen.model import size
 
+_log = logging.getLogger(__name__)
 _LOOKED_AT = 1 << 16
 """Bytes at the beginning of an unfinished file within which its first answer begins."""
 _OURS = re.compile(rb'\Z|\0{64}|opgen |[0-9a-f]{32} \{"opgen answers": ')
@@ -197,6 +199,7 @@ class LockedOutput:
 
     def keep(self) -> None:
         """Give the finished file its name, in one step."""
+        _log.info("%s: written, %s", self.path, size(self.partial.stat().st_size))
         self.partial.replace(self.path)
         self.leave()
 
