@@ -119,7 +119,7 @@ BOOL = Element(
 class ParameterKind:
     """One kind of parameter. ``element``: what it holds, of a tensor its extents; ``ctype``: the
     type of :mod:`ctypes` that passes it; ``noun``: what ``aclCreate`` makes for it; ``item``: the C
-    type of an array's items; ``written``: the operator writes it.
+    type of an array's items; ``read``, ``written``: what the operator does with it.
     """
 
     family: Family
@@ -128,6 +128,7 @@ class ParameterKind:
     ctype: str = "c_void_p"
     noun: str = ""
     item: str = ""
+    read: bool = True
     written: bool = False
 
     @property
@@ -138,7 +139,8 @@ class ParameterKind:
 
 KINDS: Mapping[str, ParameterKind] = {
     "tensor": ParameterKind("tensor", "const aclTensor*", INT64, noun="Tensor"),
-    "output": ParameterKind("tensor", "aclTensor*", INT64, noun="Tensor", written=True),
+    "output": ParameterKind("tensor", "aclTensor*", INT64, noun="Tensor", read=False, written=True),
+    "inout": ParameterKind("tensor", "aclTensor*", INT64, noun="Tensor", written=True),
     "int_array": ParameterKind(
         "array", "const aclIntArray*", INT64, noun="IntArray", item="int64_t"
     ),
@@ -158,10 +160,13 @@ KINDS: Mapping[str, ParameterKind] = {
     "string": ParameterKind("scalar", "const char*", STRING, "c_char_p"),
     "scalar": ParameterKind("typed", "const aclScalar*", DOUBLE, noun="Scalar"),
     "tensor_list": ParameterKind("list", "const aclTensorList*", INT64, noun="TensorList"),
-    "output_list": ParameterKind("list", "aclTensorList*", INT64, noun="TensorList", written=True),
+    "output_list": ParameterKind(
+        "list", "aclTensorList*", INT64, noun="TensorList", read=False, written=True
+    ),
 }
-"""Name -> kind of a page's parameter. Calls and their tables know an ``output`` as a tensor, and of
-a list of tensors how many there are; each is a tensor of its own."""
+"""Name -> kind of a page's parameter; ``inout`` is an input and an output. Calls and their tables
+know both kinds of outputs as tensors, and of a list of tensors how many there are; each is a tensor
+of its own."""
 
 
 def member(name: str, place: int) -> str:

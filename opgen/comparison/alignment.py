@@ -14,9 +14,7 @@ from opgen.bundle.results.reader import ResultsFile
 from opgen.model import Code
 from opgen.numerics.arrays import Array
 
-GOLDEN, BOUND, OUTPUT, PLACES, SUMS = (
-    ROLES[role] for role in ("golden", "bound", "output", "places", "sums")
-)
+_, _, GOLDEN, BOUND, PLACES, SUMS = ROLES.values()
 
 
 @dataclass
@@ -102,7 +100,7 @@ def goldens_of(bundle: Bundle) -> GoldenRows:
         table["name"][golden].astype(np.int64),
         golden,
         beside(bound),
-        beside(np.flatnonzero(table["role"] == OUTPUT)),
+        beside(np.flatnonzero(table["role"] < GOLDEN)),
         *(
             np.append(rows, -1)[_positions(key[rows], key[golden])[0]]
             for rows in (places, np.flatnonzero((table["role"] == SUMS) & has_data))

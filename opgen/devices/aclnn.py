@@ -213,11 +213,12 @@ def read_back(case: CaseView, answers: Sequence[CallAnswer]) -> Result:
         name, desc = names[position], case.args[names[position]]
         assert isinstance(desc, TensorDesc)
         places = index(desc.shape, desc.steps, desc.offset)
-        if name not in case.storage:  # an input as well holds nothing that can be known again
-            left = memory.untouched(desc, [run.outputs[position] for run in done])
-            remarks += memory.of_output(name, left, places, name in case.golden)
+        asked, given = name in case.golden, case.storage.get(name)
+        left = memory.untouched(desc, [run.outputs[position] for run in done], given)
+        remarks += memory.of_output(name, left, places, asked, given is not None)
+        if given is None:
             unwritten[name] = int(left[places].sum())
-        if name in case.golden or unwritten.get(name, len(places)) < len(places):
+        if asked or unwritten.get(name, len(places)) < len(places):
             outputs[name] = raw.view(numpy_dtype(desc.dtype))[places].reshape(desc.shape)
     status = OVERRUN if any(foreign for _, foreign in remarks) else 0
     text = "; ".join(filter(None, (first.error, *dict.fromkeys(text for text, _ in remarks))))

@@ -8,6 +8,7 @@ so these are run twice, over two patterns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -43,25 +44,31 @@ def prefilled(desc: TensorDesc, run: int = 0) -> np.ndarray:
     return np.tile(pattern(desc.dtype, run), desc.storage_elements)
 
 
-def untouched(desc: TensorDesc, runs: Sequence[np.ndarray]) -> np.ndarray:
-    """(elements,) bool: where the storage of an output is, after each run, as it was before it."""
+def untouched(
+    desc: TensorDesc, runs: Sequence[np.ndarray], given: np.ndarray | None = None
+) -> np.ndarray:
+    """(elements,) bool: where the storage of an output is, after each run, as it was before it;
+    ``given`` is what one that is an input too held then.
+    """
+    size = numpy_dtype(desc.dtype).itemsize
     patterns = (pattern(desc.dtype, run) for run in range(len(runs)))
+    before = patterns if given is None else repeat(given.view(np.uint8).reshape(-1, size))
     kept = [
-        (raw.reshape(-1, len(unwritten)) == unwritten).all(axis=1)
-        for raw, unwritten in zip(runs, patterns, strict=True)
+        (raw.reshape(-1, size) == held).all(axis=1) for raw, held in zip(runs, before, strict=False)
     ]
     return np.asarray(np.logical_and.reduce(kept))
 
 
 def of_output(
-    name: str, untouched: np.ndarray, places: np.ndarray, asked: bool
+    name: str, untouched: np.ndarray, places: np.ndarray, asked: bool, read: bool = False
 ) -> Iterator[tuple[str, bool]]:
     """What is noteworthy about an output, each with whether the device wrote where nothing is its
-    to write. ``places`` are those of its elements in its storage.
+    to write. ``places`` are those of its elements in its storage. ``read``: it is an input too,
+    whose elements may keep their values.
     """
     view, left = len(places), int(untouched[places].sum())
     gaps = int(np.delete(~untouched, places).sum())
-    if asked and left:
+    if asked and left and not read:
         yield f"{name}: {left} of {view} elements were not written", False
     if not asked and left < view:
         written = f"{view - left} of {view} elements were written"

@@ -85,18 +85,17 @@ def fill(
     """
     known, end = keys(seed, chain.from_iterable([batch.ids for batch in batches])), 0
     parts = {op: Parts.of(op) for op in {batch.op for batch in batches}}
-    filled = []
-    for batch in batches:
-        filled.append(
-            Inputs(
-                batch,
-                parts[batch.op],
-                known[end : (end := end + len(batch.ids))],
-                dict.fromkeys(batch.roles),
-                RECIPES[batch.recipe].on_grid and not batch.given,
-                first=first,
-            )
+    filled = [
+        Inputs(
+            batch,
+            parts[batch.op],
+            known[end : (end := end + len(batch.ids))],
+            dict.fromkeys(batch.roles),
+            RECIPES[batch.recipe].on_grid and not batch.given,
+            first=first,
         )
+        for batch in batches
+    ]
     groups: dict[object, list[_Tensor]] = {}
     for inputs, depth in zip(filled, depths, strict=True):
         batch, kernel = inputs.batch, inputs.parts

@@ -64,8 +64,11 @@ def _refuse(case: CaseView) -> str:
         return reason
     if not case.golden:
         return "it writes no output, and ATK makes outputs from goldens"
+    spec = spec_of(case)
+    if any(p in spec.inputs for p in spec.outputs):
+        return "an output is an input too, and ATK makes a tensor of its own for it"
     args, golden = case.call["args"], case.golden
-    if any(args[p.name] is not None and p.name not in golden for p in spec_of(case).outputs):
+    if any(args[p.name] is not None and p.name not in golden for p in spec.outputs):
         return "an output that is masked out has a pointer, and ATK would compare it"
     empty = any(value == [] for value in args.values())
     return "an empty array, for which ATK's case file has no form" if empty else ""

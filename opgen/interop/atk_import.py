@@ -108,7 +108,7 @@ def _listed(entry: Object, key: str) -> list[Any]:
 def _free_places(spec: Spec, inputs: list[object]) -> dict[int, str]:
     """Position -> the parameter of the prototype that stands there, if no input has its name."""
     kinds = {name: spec.parameters[name].kind for name in prototype(spec.kinds)}
-    places = [name for name, kind in kinds.items() if not KINDS[kind].written]
+    places = [name for name, kind in kinds.items() if KINDS[kind].read]
     objects = [part for given in inputs for part in (given if isinstance(given, list) else [given])]
     taken = {
         names.match(part["name"], places)

@@ -86,7 +86,7 @@ class PartialCall:
 
 def without_outputs(spec: Spec, call: Call) -> PartialCall:
     """A call of which only the inputs are known, and of tensors no format."""
-    names = [p.name for p in spec.outputs]
+    names = [p.name for p in spec.outputs if p not in spec.inputs]
     tensors = {
         name: TensorDesc(desc.shape, desc.dtype, UNDEFINED)
         for name, desc in call.args.items()
@@ -189,9 +189,11 @@ def _read_facts(spec: Spec, waiting: list[PartialCall], choose: Sequence[str] = 
             needs |= set(guard.when.refs if guard.when else ()) - {(name, "rank")}
             value = guard.require.right[0].value(known)
             there = np.asarray(value.bound, dtype=bool) & true_where(guard.when, ranked, rows)
-            for row in np.flatnonzero(there).tolist():
-                if not needs & waiting[row].open:
-                    facts.append((waiting[row], name, str(fact), _in_row(value, row, str(fact))))
+            facts += [
+                (waiting[row], name, str(fact), _in_row(value, row, str(fact)))
+                for row in np.flatnonzero(there).tolist()
+                if not needs & waiting[row].open
+            ]
     return sum(partial.learn(name, fact, value) for partial, name, fact, value in facts) > 0
 
 

@@ -195,10 +195,14 @@ def _aclnn(row: Row, case: ImportedCase, catalog: Catalog) -> None:
     kinds = {name: KINDS[spec.parameters[name].kind] for name in prototype(spec.kinds)}
     tensors = [name for name, kind in kinds.items() if kind.family in ("tensor", "list")]
     outputs = [name for name in tensors if kinds[name].written]
+    inputs = [name for name in tensors if kinds[name].read]
     count = len(values.items(row, "tensor_view_shapes"))
-    if count == len(tensors) - len(outputs):
-        case.notes.append(f"{', '.join(outputs)}: not in the file; made from the page")
-        tensors = [name for name in tensors if name not in outputs]
+    if count == len(inputs) < len(tensors):
+        case.notes.append(
+            f"{', '.join(name for name in tensors if name not in inputs)}: not in the file; made"
+            " from the page"
+        )
+        tensors = inputs
     elif count != len(tensors):
         raise Unreadable(
             f"tensor_view_shapes: {count} tensors; {case.api} has {len(tensors)}:"

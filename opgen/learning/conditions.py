@@ -138,7 +138,8 @@ def features(view: TableView) -> list[Feature]:
             same, there = _says(a, what) == _says(b, what), ~a.null & ~b.null
             if not same.all():
                 add(f"{left}.{what} == {right}.{what}", f"{left} {right}", "bool", same, there)
-    for some in (view.spec.inputs, (*view.spec.inputs, *view.spec.outputs)):
+    every = {p.name: p for p in (*view.spec.inputs, *view.spec.outputs)}
+    for some in (view.spec.inputs, tuple(every.values())):
         if 2 <= len(some) <= MOST_COMPARED:
             of = [table.tensors[tensor.name] for tensor in some]
             empty = np.any([each.numel() == 0 for each in of], axis=0)

@@ -86,7 +86,7 @@ def _main(failure: Failure, held: dict[str, AbiTensor]) -> list[str]:
         "bool wrong = overwritten() > 0;",
     ]
     for position, tensor in enumerate(held.values()):
-        if tensor.bits is None:
+        if tensor.output:
             lines += _checks(position, tensor, failure)
     return [*lines, "return wrong;"]
 
@@ -142,7 +142,7 @@ def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
         if tensor.bits is None:
             pattern = ", ".join(map(hex, memory.pattern(desc.dtype)))
             words = f"filled({{{pattern}}}, {desc.storage_elements}).data()"
-        output = str(tensor.bits is None).lower()
+        output = str(tensor.output).lower()
         address = f'void* {name} = lay("{tensor.name}", {output}, {words}, {size});'
     extents = {"shape": desc.shape, "strides": desc.strides, "storage": desc.storage_extents}
     steps = "nullptr" if desc.strides is None else f"{name}_strides"
@@ -164,9 +164,10 @@ def _checks(position: int, tensor: AbiTensor, failure: Failure) -> list[str]:
     name, desc = tensor.word, tensor.desc
     shape, strides = (", ".join(map(str, values)) for values in (desc.shape, desc.steps))
     asked = tensor.name in failure.golden
+    unread = str(asked and tensor.bits is None).lower()
     lines = [
         f"const View {name}_view{{{{{shape}}}, {{{strides}}}, {desc.offset}, {tensor.itemsize}}};",
-        f"wrong |= misplaced({position}, {name}_view, {str(asked).lower()}) > 0;",
+        f"wrong |= misplaced({position}, {name}_view, {unread}) > 0;",
     ]
     if not asked:
         return lines

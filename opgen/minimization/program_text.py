@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from opgen.bundle.format.dtypes import numpy_dtype
-from opgen.calls.kinds import members
+from opgen.calls.kinds import KINDS, members
 from opgen.calls.typed import raw
 from opgen.calls.vocabulary import vocabulary
 from opgen.minimization.failure import Failure
@@ -39,8 +39,8 @@ sys.excepthook = no_answer
 
 @dataclass(frozen=True)
 class AbiTensor:
-    """A tensor as the ABI sees it. ``bits`` are the words of its storage, unsigned; None for an
-    output or without data.
+    """A tensor as the ABI sees it. ``bits`` are the words of its storage, unsigned; None without
+    data, as an ``output`` is that is no input.
     """
 
     name: str
@@ -49,6 +49,7 @@ class AbiTensor:
     format: int
     itemsize: int
     bits: Array | None
+    output: bool
 
     @property
     def word(self) -> str:
@@ -73,10 +74,9 @@ def in_list(failure: Failure, name: str) -> list[str | None]:
 
 
 def kinds(failure: Failure) -> dict[str, str]:
-    """Parameter -> kind, with ``output`` for tensors that are written."""
-    spec = catalog().by_page[failure.call.api, failure.call.product]
-    outputs = {p.name for p in spec.outputs}
-    return {name: "output" if name in outputs else kind for name, kind in spec.kinds.items()}
+    """Parameter -> kind, as its page has it."""
+    parameters = catalog().by_page[failure.call.api, failure.call.product].parameters
+    return {name: parameter.kind for name, parameter in parameters.items()}
 
 
 def scalar_of(value: AclScalar) -> tuple[bytes, int]:
@@ -86,7 +86,7 @@ def scalar_of(value: AclScalar) -> tuple[bytes, int]:
 
 def tensors(failure: Failure) -> dict[str, AbiTensor]:
     """The tensors of the call that are no null pointers."""
-    dtypes, formats = vocabulary().dtypes, vocabulary().formats
+    dtypes, formats, every = vocabulary().dtypes, vocabulary().formats, kinds(failure)
     return {
         name: AbiTensor(
             name,
@@ -95,6 +95,7 @@ def tensors(failure: Failure) -> dict[str, AbiTensor]:
             formats[desc.format],
             max(dtypes[desc.dtype]["bits"] // 8, 1),
             unsigned(failure.storage[name]) if name in failure.storage else None,
+            KINDS[every[name]].written,
         )
         for name, desc in failure.call.args.items()
         if isinstance(desc, TensorDesc)

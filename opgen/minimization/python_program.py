@@ -197,7 +197,7 @@ def _body(failure: Failure, held: dict[str, AbiTensor]) -> list[str]:
         "wrong = overwritten()",
     ]
     for tensor in held.values():
-        if tensor.bits is None:
+        if tensor.output:
             lines += _checks(tensor, failure)
     return [*lines, "sys.exit(bool(wrong))"]
 
@@ -236,7 +236,7 @@ def _tensor(tensor: AbiTensor, data: bool) -> list[str]:
         literals = folded((hex(int(bits)) for bits in tensor.bits), "    ")
         what = f"the bits of {desc.dtype} {list(desc.shape)}"
         array = f"np.array([  # {what}\n{literals}\n], {word})"
-        lines = [f'{name}_device = lay("{tensor.name}", False, {array})']
+        lines = [f'{name}_device = lay("{tensor.name}", {tensor.output}, {array})']
     elif data:
         pattern = f"np.array({memory.pattern(desc.dtype).tolist()}, np.uint8)"
         filled = f"np.tile({pattern}, {desc.storage_elements})"
@@ -252,7 +252,8 @@ def _checks(tensor: AbiTensor, failure: Failure) -> list[str]:
     """Lines that look at an output: where it was written and, if it is asked for, its numbers."""
     name, desc = tensor.name, tensor.desc
     asked, view = name in failure.golden, f"{desc.shape}, {desc.steps}, {desc.offset}"
-    lines = [f'wrong += misplaced("{name}", {tensor.itemsize}, {asked}, {view})']
+    unread = asked and tensor.bits is None
+    lines = [f'wrong += misplaced("{name}", {tensor.itemsize}, {unread}, {view})']
     if not asked:
         return lines
     bfloat16 = ", bfloat16=True" if desc.dtype == "BFLOAT16" else ""

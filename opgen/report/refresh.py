@@ -63,8 +63,7 @@ def as_table(refreshed: Refreshed) -> TextTable:
     rows: list[tuple[str, ...]] = []
     for kind in KINDS:
         some = [c for c in refreshed.changes if c.what == kind]
-        for change in some[:MOST]:
-            rows.append((kind, change.case, detail(change), ", ".join(change.why)))
+        rows += [(kind, c.case, detail(c), ", ".join(c.why)) for c in some[:MOST]]
         if len(some) > MOST:
             rows.append((kind, f"and {len(some) - MOST} more", "", ""))
     return TextTable("what", "case", "detail", "why", rows=rows)

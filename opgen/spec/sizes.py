@@ -182,8 +182,7 @@ class Sizes:
             said = f"{form.equal} {form.when}"
             axes = [a for a in AXES if set(_WORDS.findall(said.replace("{}", a))) <= known]
             counts = range(1, len(axes) + 1) if "{}" in said else range(1)
-            for some in [axes[-count:] for count in counts if axes]:
-                found.append(self._relation(spec, name, form, some))
+            found += [self._relation(spec, name, form, axes[-n:]) for n in counts if axes]
         self.document.raise_problems()
         return found
 

@@ -232,11 +232,11 @@ class Spec:
 
     @property
     def inputs(self) -> tuple[Parameter, ...]:
-        return tuple(p for p in self.parameters.values() if p.kind == "tensor")
+        return tuple(p for p in self.parameters.values() if p.is_tensor and KINDS[p.kind].read)
 
     @property
     def outputs(self) -> tuple[Parameter, ...]:
-        return tuple(p for p in self.parameters.values() if p.kind == "output")
+        return tuple(p for p in self.parameters.values() if p.is_tensor and KINDS[p.kind].written)
 
 
 class SpecScope:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
+from opgen.calls.kinds import KINDS
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.digests import LINE_DIGEST
 from opgen.files.yamlfile import Document, parse, read
@@ -104,7 +105,7 @@ def _page(document: Document, form: PageForm) -> Page:
 
 
 def _modes(document: Document, form: ComputeForm, fields: ParameterReader) -> tuple[Mode, ...]:
-    outputs = [p.name for p in fields.parameters.values() if p.kind == "output"]
+    outputs = [p.name for p in fields.parameters.values() if p.is_tensor and KINDS[p.kind].written]
     document.known(("compute", "exact"), form.exact, outputs, "output")
     modes = []
     for i, mode in enumerate(form.modes):

@@ -18,21 +18,15 @@ def stored(judged: Judgement, used: np.ndarray, of: np.ndarray) -> StoredTensors
     Case ``i`` makes the call in row ``used[of[i]]`` of a judged table; where ``of[i]`` is -1 it has
     no data, and keeps nothing.
     """
-    wanted = judged.wanted
-    slots: list[tuple[str, str]] = []
+    wanted, tensors = judged.wanted, judged.table.tensors
+    slots = [(p.name, "input") for p in judged.spec.inputs]
+    slots += [(name, role) for name in wanted for role in ("golden", "bound")]
     there, dtypes, sizes = [], [], []
-    for name in (*(p.name for p in judged.spec.inputs), *wanted):
-        column = judged.table.tensors[name]
-        size, held = (
-            (volume(column.shape), wanted[name])
-            if name in wanted
-            else (storage_elements(column), ~column.null)
-        )
-        for role in ("golden", "bound") if name in wanted else ("input",):
-            slots.append((name, role))
-            there.append(held[used])
-            dtypes.append(column.dtype[used])
-            sizes.append(size[used])
+    for name, role in slots:
+        column, read = tensors[name], role == "input"
+        there.append((~column.null if read else wanted[name])[used])
+        dtypes.append(column.dtype[used])
+        sizes.append((storage_elements(column) if read else volume(column.shape))[used])
     held, known = np.array(there).T, vocabulary().names["dtype"]
     codes = (np.array(dtypes, dtype=np.int64).T + np.arange(len(slots)) * len(known))[held]
     present, number = np.unique(codes, return_inverse=True)

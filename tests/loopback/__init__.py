@@ -24,6 +24,7 @@ LIBRARIES = {
         "chain.c",
         "convolution.c",
         "group_norm.c",
+        "held.c",
         "made_up.c",
         "reflection_pad2d.c",
     ],

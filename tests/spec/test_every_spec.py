@@ -236,6 +236,7 @@ FREE = {
     "adaptive_avg_pool3d_backward": {"Dout", "Hout", "Wout"},
     "clipped_swiglu_grad": {"G"},
     "max_pool2d_with_mask_backward": {"dH", "dW"},
+    "roi_pooling_grad_with_arg_max": {"N", "H", "W"},
     "swiglu_group_grad": {"G"},
     "swiglu_group_quant_grad": {"G"},
 }

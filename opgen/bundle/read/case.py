@@ -192,10 +192,15 @@ class CaseView:
 
     @property
     def written(self) -> dict[str, str]:
-        """Output of the call -> its dtype, whether there is a golden for it or not."""
+        """Output of the call -> its dtype, whether there is a golden for it or not. Some are inputs
+        too.
+        """
         dtypes, names = self.bundle.words["tensors.dtype"], self.bundle.names
-        rows = (row for row in self.tensor_rows if row.role == _OUTPUT)
-        return {names[row.name]: dtypes[row.dtype] for row in rows}
+        return {
+            names[row.name]: dtypes[row.dtype]
+            for row in self.tensor_rows
+            if row.role == _OUTPUT or (row.role == _INPUT and names[row.name] in self.golden)
+        }
 
     @property
     def tensor_rows(self) -> list[TensorRow]:

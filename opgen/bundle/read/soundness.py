@@ -262,14 +262,14 @@ def _among(values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def _outputs(tensors: np.ndarray) -> Checks:
-    """Tensors that stand there twice; goldens and bounds without an output, or of another shape or
-    dtype than belongs to it.
+    """Tensors that stand there twice; goldens and bounds without an output, which may be an input
+    too, or of another shape or dtype than belongs to it.
     """
     role = tensors["role"]
     key = tensors["case"].astype(np.int64) << 16 | tensors["name"]
     own = np.sort(key * len(ROLES) + np.maximum(role, ROLES["output"]))
     yield (own[1:] == own[:-1]).any(), "a case has the same tensor twice"
-    outputs = np.flatnonzero(role == ROLES["output"])
+    outputs = np.flatnonzero(role <= ROLES["output"])
     outputs = outputs[np.argsort(key[outputs], kind="stable")]
     places = np.flatnonzero(role == ROLES["places"])
     sample = key << 32 | tensors["shape"]

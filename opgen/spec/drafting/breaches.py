@@ -42,8 +42,8 @@ def breach(facts: Facts, said: PlacedClaim, place: Clause) -> bool:
 def _asked_for(facts: Facts, said: PlacedClaim) -> bool:
     """Whether a condition in a clause is nothing but that a mask asks for the output."""
     masks = {facts.parameters[name].kind for name in said.claim.of("mask")}
-    kinds = {facts.parameters[name].kind for name in said.subjects}
-    return masks <= {"bool_array"} and (not masks or kinds == {"output"})
+    written = all(facts.parameters[name].is_written for name in said.subjects)
+    return masks <= {"bool_array"} and (not masks or written)
 
 
 def _null(facts: Facts, said: PlacedClaim) -> list[str] | None:
@@ -55,7 +55,7 @@ def _null(facts: Facts, said: PlacedClaim) -> list[str] | None:
 
 def _null_of(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """All pointers that are not optional, or the tensors or inputs among them."""
-    inputs, outputs = ("tensor", "tensor_list"), ("output", "output_list")
+    inputs, outputs = ("tensor", "tensor_list"), ("output", "inout", "output_list")
     kinds = {"null_tensors": inputs + outputs, "null_inputs": inputs}.get(said.claim.says)
     pointers = [p for p in facts.parameters.values() if p.is_pointer and "null" not in p.keys]
     left = {p.name for p in pointers if kinds == inputs and p.name.endswith("Optional")}
@@ -80,7 +80,7 @@ def _all_of(*attributes: str) -> Family:
 def _of_input_shapes(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """What relates shapes of inputs."""
     tensors = {parameter.name for parameter in facts.of_family("tensor")}
-    written = {name for name in tensors if facts.parameters[name].kind == "output"}
+    written = {name for name in tensors if facts.parameters[name].is_written}
     shapes = ("rank", "shape", "axes", "numel", "broadcast", "relation")
     return [
         rule

@@ -60,7 +60,9 @@ class Draft:
 def draft(page: PageText, file: str) -> Draft:
     """The draft of a page; FileError for parameters of a kind that specs do not have."""
     facts = Facts(_parameters(page, file))
-    page = spelled(page, (p.name for p in facts.parameters.values() if p.kind == "output"))
+    page = spelled(
+        page, (p.name for p in facts.parameters.values() if p.is_tensor and p.is_written)
+    )
     listed = {s.product: s.line for s in page.products if s.supported}
     products = {key: line for key, line in listed.items() if key in vocabulary().products}
     for product in listed.keys() - products:
@@ -85,9 +87,8 @@ def kind_of(c_type: str) -> str | None:
     >>> kind_of("const aclTensor*"), kind_of("aclTensor*"), kind_of("const bool"), kind_of("short")
     ('tensor', 'output', 'bool', None)
     """
-    types = {kind.c_type: name for name, kind in KINDS.items()}
-    bare = {kind.removeprefix("const "): name for kind, name in types.items()}
-    bare["int"] = bare["int32_t"]
+    types = {of.c_type: name for name, of in KINDS.items() if not (of.read and of.written)}
+    bare = {kind.removeprefix("const "): name for kind, name in types.items()} | {"int": "int32"}
     return types.get(c_type) or bare.get(c_type.removeprefix("const "))
 
 
@@ -145,8 +146,8 @@ class _Drafter:
         copy(self.facts)
 
     def _role(self, parameter: DraftedParameter, described: PageParameter) -> None:
-        """What the table calls an output alone is one, whatever the prototype says; any other
-        difference is left to a person. What it calls optional may be null.
+        """What the table calls an output alone, or both, is that, whatever the prototype says; any
+        other difference is left to a person. What it calls optional may be null.
         """
         role, line = described.text("role"), described.line
         told = "输入" in role, "输出" in role
@@ -155,14 +156,14 @@ class _Drafter:
         if parameter.is_tensor and told == (False, True) and parameter.kind == "tensor":
             parameter.kind = "output"
             self.facts.todo(line, f"the prototype calls '{parameter.name}' an input")
-        written = KINDS[parameter.kind].written
-        if parameter.is_tensor and told not in ((not written, written), (False, False)):
+        if parameter.is_tensor and all(told):
+            parameter.kind = "inout"
+        kind = KINDS[parameter.kind]
+        if parameter.is_tensor and told not in ((kind.read, kind.written), (False, False)):
             self.facts.disputed.add(parameter.name)
             self.facts.todo(
                 line,
-                f"'{parameter.name}' is read and written, and opgen has no such parameter"
-                if all(told)
-                else f"the table and the prototype differ on whether '{parameter.name}' is written",
+                f"the table and the prototype differ on whether '{parameter.name}' is written",
             )
 
     def _listed(

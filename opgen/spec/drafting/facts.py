@@ -67,6 +67,11 @@ class DraftedParameter:
         return KINDS[self.kind].c_type.endswith("*")
 
     @property
+    def is_written(self) -> bool:
+        """Whether it is an output."""
+        return KINDS[self.kind].written
+
+    @property
     def is_tensor(self) -> bool:
         """Whether it has dtype, format and shape."""
         return self.family == "tensor"

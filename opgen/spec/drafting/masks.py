@@ -11,7 +11,7 @@ def masked(facts: Facts, said: PlacedClaim) -> list[str] | None:
     output, or the mask none.
     """
     (mask, *more), (item,) = said.claim.of("names"), said.claim.of("number")
-    written = all(facts.parameters[name].kind == "output" for name in said.subjects)
+    written = all(facts.parameters[name].is_written for name in said.subjects)
     if more or facts.parameters[mask].kind != "bool_array" or not written:
         return None
     return [_asked_for(facts, name, f"{mask}[{item}]", said.line) for name in said.subjects]
@@ -27,7 +27,7 @@ def _asked_for(facts: Facts, name: str, term: str, line: int) -> str:
 
 def masks(facts: Facts, said: PlacedClaim) -> bool:
     """Outputs of which a mask asks for each, as many as a sentence lists in words."""
-    outputs = [name for name, p in facts.parameters.items() if p.kind == "output"]
+    outputs = [name for name, p in facts.parameters.items() if p.is_written]
     kinds = [facts.parameters[name].kind for name in said.subjects]
     return (kinds, len(outputs)) == (["bool_array"], len(said.claim.of("listed"))) and all(
         _asked_for(facts, name, f"{said.own}[{item}]", said.line)

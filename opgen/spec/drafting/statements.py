@@ -121,7 +121,7 @@ def broadcastable(facts: Facts, line: int, names: Iterable[str]) -> list[str]:
     the first; none where one is no tensor.
     """
     told = facts.in_order(names)
-    outputs = [name for name in told if facts.parameters[name].kind == "output"]
+    outputs = [name for name in told if facts.parameters[name].is_written]
     inputs = [name for name in told if name not in outputs]
     if len(inputs) < 2 or any(facts.parameters[name].kind != "tensor" for name in inputs):
         return []
@@ -157,7 +157,7 @@ def _broadcast(facts: Facts, said: PlacedClaim) -> bool:
 def broadcast_result(facts: Facts, said: PlacedClaim) -> list[str]:
     """The rule that an output has the shape to which two or three inputs broadcast."""
     told = facts.in_order((*said.subjects, *said.claim.of("names")))
-    outputs = {name for name, p in facts.parameters.items() if p.kind == "output"}
+    outputs = {name for name, p in facts.parameters.items() if p.is_written}
     names = [name for name in told if name not in outputs]
     (written, *more) = {*told} & outputs or outputs
     if more or len(names) not in (2, 3):
@@ -176,7 +176,7 @@ def relations(facts: Facts, said: PlacedClaim) -> list[str]:
     inputs = [n for n, p in facts.parameters.items() if p.kind == "tensor"]
     others = {n for n in inputs if n not in said.subjects}
     arrays = [n for n, p in facts.parameters.items() if p.kind == "int_array"]
-    outputs = [n for n, p in facts.parameters.items() if p.kind == "output"]
+    outputs = [n for n, p in facts.parameters.items() if p.is_written]
     shown = {"other": others, "array": arrays, "first": inputs[:1], "output": outputs}
     written = {key: "".join(said.claim.of(key)) for key in ("number", "number2", "dtypes")}
     written["factors"] = " * ".join(factors)

@@ -12,6 +12,7 @@ import numpy as np
 
 from opgen.calls.call_json import to_json
 from opgen.calls.columns import TensorColumn
+from opgen.calls.factorize import by_key
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.layout import storage_elements
 from opgen.calls.table import from_calls
@@ -57,12 +58,9 @@ class RoutedCalls:
         """(number of the product, route) -> its calls, those that break nothing and have the least
         input first.
         """
-        found: dict[tuple[int, str], list[int]] = {}
         order = np.lexsort((self.input_bytes, ~self.judged.valid)).tolist()
         products = self.judged.table.product.tolist()
-        for row in order:
-            found.setdefault((products[row], self.routes[row]), []).append(row)
-        return found
+        return by_key(((products[row], self.routes[row]), row) for row in order)
 
     def witnesses(self) -> Iterator[dict[str, object]]:
         """A line of a call file for one call of each route, in the order of the calls."""

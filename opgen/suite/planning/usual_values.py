@@ -77,8 +77,8 @@ def views(tensor: Parameter, rank: int, first: bool, saved: bool) -> dict[str, l
     """Tier -> how a tensor of at most this rank may lie. Elements of an output share no place, nor
     do those that a forward ``saved``, each of which follows from other data.
     """
-    alone = tensor.kind == "output" or saved
-    last = "stepped" if tensor.kind == "output" and rank > 1 else ""
+    alone = KINDS[tensor.kind].written or saved
+    last = "stepped" if KINDS[tensor.kind].written and rank > 1 else ""
     fit = [
         view
         for view, least in zip(VIEWS, LEAST, strict=True)
