@@ -29,6 +29,7 @@ EXEMPT = {
     "swiglu_group_quant_grad": "ends of groups, which no forward computes",
     "grid_sampler2d_backward": "coordinates, which no forward computes",
     "roi_align_v2_backward": "coordinates, which no forward computes",
+    "roi_pooling_grad_with_arg_max": "boxes, which no forward computes",
     "grouped_bias_add_grad": "ends of groups, which no forward computes",
 }
 NORMALISED = {
