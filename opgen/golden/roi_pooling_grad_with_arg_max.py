@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from opgen.golden import Array, Names, ProbeCall, Tensors, present
+from opgen.golden import Array, Differentiable, Names, ProbeCall, Tensors, present
 from opgen.golden._weighted import ANY
 
 VERSION = 1
@@ -87,6 +87,20 @@ def saved(tensors: Tensors, names: Names) -> dict[str, Array]:
     index = steps["H"][..., None] * names["W"] + steps["W"][..., None, :]
     index = np.clip(index, 1, max(names["H"] * names["W"] - 1, 0))
     return {"rois": boxes, "argmax": index, "gradInputRef": np.zeros_like(before)}
+
+
+def forward(tensors: Tensors, names: Names) -> dict[str, Array]:
+    """The elements of an image that the parts of boxes name, and what :func:`saved` chooses."""
+    (image,) = present(tensors, "gradInputRef")
+    kept = saved(tensors, names)
+    places, index = _places(kept, names)
+    rows = np.maximum(places, 0).reshape(len(image), -1)
+    named = np.take_along_axis(image.reshape(len(image), -1), rows, 1).reshape(places.shape)
+    pooled = np.where((index >= 1) & (places >= 0), named, 0.0)
+    return {"gradOutput": pooled, "rois": kept["rois"], "argmax": kept["argmax"]}
+
+
+FORWARD = Differentiable(forward, {"gradInputRef": "gradInputRef"})
 
 
 def _places(tensors: Tensors, names: Names) -> tuple[Array, Array]:
