@@ -73,7 +73,7 @@ COVERED_BY = {
         " spec.drafting.joined spec.drafting.placed_claim spec.drafting.statements"
         " spec.drafting.values"
         " spec.drafting.ranks spec.drafting.axes spec.drafting.breached_limits"
-        " spec.drafting.dtype_pairs spec.drafting.spelling"
+        " spec.drafting.dtype_pairs spec.drafting.spelling spec.drafting.chosen spec.drafting.masks"
     ),
     "test_language.py": (
         "spec.language.compiler spec.language.constants spec.language.parse spec.language.term"
