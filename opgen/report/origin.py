@@ -8,6 +8,13 @@ from shlex import quote
 
 from opgen.comparison.diff_report import DiffReport
 
+STATUS_CODES = {
+    "page": "those of the page",
+    "library": "those of the library",
+    "both": "those of the page; what the library is known to do instead is a known deviation",
+}
+"""Which status codes a device must return, by the word of ``--truth``."""
+
 
 def facts(report: DiffReport) -> Iterator[tuple[str, object]]:
     """What the report is about, for its head."""
@@ -25,7 +32,7 @@ def facts(report: DiffReport) -> Iterator[tuple[str, object]]:
         for name, value in (suite | {"editions": editions}).items()
         if value not in (None, "")
     )
-    yield "status codes by", origin.get("truth", "both")
+    yield "status codes", STATUS_CODES[origin.get("truth", "both")]
     yield "judged", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
 
 
