@@ -25,12 +25,12 @@ def facts(report: DiffReport) -> Iterator[tuple[str, object]]:
     device = origin.get("device", {})
     told = (f"{key} {value}" for key, value in device.items() if not isinstance(value, Mapping))
     yield "device", "; ".join(told) or "not said"
-    editions = ", ".join(sorted(set(origin.get("editions", {}).values())))
-    suite = {name: origin.get(name) for name in ("plan", "seed", "opgen_version")}
+    suite = {
+        **{name: origin.get(name) for name in ("plan", "seed", "opgen_version")},
+        "editions": ", ".join(sorted(set(origin.get("editions", {}).values()))),
+    }
     yield from (
-        (name.replace("_", " "), value)
-        for name, value in (suite | {"editions": editions}).items()
-        if value not in (None, "")
+        (name.replace("_", " "), value) for name, value in suite.items() if value not in (None, "")
     )
     yield "status codes", STATUS_CODES[origin.get("truth", "both")]
     yield "judged", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
