@@ -188,7 +188,9 @@ def blamed(batch: Batch, what: str, error: Exception) -> Exception:
     if isinstance(error, (FileError, MemoryError)):
         return error
     file, line = _place(error, batch.op)
-    return fault(batch, what, f"raised {_words(error)}", line, file)
+    lacks = isinstance(error, KeyError) and isinstance(error.args[0], str)
+    names = f"; the spec names {', '.join(sorted(batch.names))}" if lacks else ""
+    return fault(batch, what, f"raised {_words(error)}{names}", line, file)
 
 
 def fault(

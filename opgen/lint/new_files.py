@@ -96,6 +96,9 @@ def _notes(spec: Spec) -> Iterator[str]:
     if any(p.is_list for p in spec.parameters.values()):
         yield "NAME[N] is a tensor of a list: NAME[0], NAME[1] and so on, as many as the call has."
     yield f"case.args: name -> value ({_names(attributes)})."
+    if scalars := [p for p in attributes if p.kind == "scalar"]:
+        verb = "is an aclScalar" if len(scalars) == 1 else "are aclScalars"
+        yield f"Of {_names(scalars)}, which {verb}, take .value."
     if spec.modes:
         yield "case.compute: the dtype to which the device rounds its inputs before it computes."
     yield f"Return an array for each output that is asked for ({_names(spec.outputs)})."

@@ -29,6 +29,7 @@ from opgen.calls.table import from_calls
 from opgen.files.gc_pause import gc_paused
 from opgen.model import (
     UNDATED,
+    AclScalar,
     Argument,
     Break,
     Code,
@@ -209,13 +210,10 @@ def _either(codes: Sequence[Code]) -> str:
 
 
 def _written(value: Argument) -> str:
+    if isinstance(value, AclScalar):
+        return f"{value.dtype} {value.value}"
     if not isinstance(value, TensorDesc):
         return json.dumps(value)
-    text = f"{value.dtype} {value.format} {list(value.shape)}"
-    if value.strides is not None:
-        text += f" strides {list(value.strides)}"
-    if value.offset:
-        text += f" offset {value.offset}"
-    if value.storage_shape is not None:
-        text += f" of storage {list(value.storage_shape)}"
-    return text
+    layout = {"strides": value.strides, "offset": value.offset, "of storage": value.storage_shape}
+    told = [f" {k} {list(v) if isinstance(v, tuple) else v}" for k, v in layout.items() if v]
+    return f"{value.dtype} {value.format} {list(value.shape)}{''.join(told)}"

@@ -66,6 +66,9 @@ def test_a_backend_is_told_what_a_case_of_its_operator_gives():
         new_file("backend", op)
         for op in ("avg_pool2d_backward", "embedding_dense_backward", "lstm_backward")
     )
+    scalars = new_file("backend", "softplus_backward")
+    assert "Of beta, threshold, which are aclScalars, take .value." in " ".join(scalars.split())
+    assert ".value" not in pool
     assert "case.compute" in pool and "case.compute" not in rows  # this page has no modes
     assert "NAME[N]" not in rows and "(grad, indices)" in rows
     assert "hx[N], params[N], dy" in lists and "params[0]" not in lists

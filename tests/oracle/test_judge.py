@@ -191,6 +191,17 @@ def test_the_text_says_the_call_the_clause_the_rule_and_the_values() -> None:
     )
 
 
+def test_the_text_has_scalars_of_a_dtype_and_how_tensors_lie() -> None:
+    row = {"shape": [3], "dtype": "FLOAT", "format": "ND"}
+    lying = {**row, "strides": [2], "offset": 1, "storage_shape": [8]}
+    limit = {"value": 0.5, "dtype": "FLOAT"}
+    args = {"gradOutput": row, "self": lying, "min": limit, "max": limit, "out": row}
+    call = {"id": "h", "op": "aclnnHardtanhBackward", "product": "ascend910b", "args": args}
+    shown = run([json.dumps(call)], "--format", "text").stdout
+    assert "  min         FLOAT 0.5\n" in shown
+    assert "  self        FLOAT ND [3] strides [2] offset 1 of storage [8]\n" in shown
+
+
 def test_ids_of_any_letters() -> None:
     odd = 'ü"\\\n\u2028\U0001f600'
     assert answers([json.dumps({**PAD, "id": odd})])[0]["id"] == odd

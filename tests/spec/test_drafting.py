@@ -470,7 +470,7 @@ TOLD: dict[str, tuple[dict, dict]] = {
     ),
     "two equalities": (
         {"rows": {"dy": "梯度|数据类型与x一致，且与dx的shape一致。|FLOAT32、BFLOAT16|ND|2-4|√"}},
-        {"rules": {"x.dtype == dy.dtype", "dy.shape == dx.shape"}, "left": 0},
+        {"rules": {"x.dtype == dy.dtype", "dx.shape == dy.shape"}, "left": 0},
     ),
     "the result of a broadcast is a rule under its code": (
         {"codes": ("dx的shape与dy和x的broadcast结果不一致。",)},
@@ -960,6 +960,15 @@ TOLD: dict[str, tuple[dict, dict]] = {
     "as many tensors as a letter says that nothing chooses": (
         {"rows": {**BOTH, "x": "数据|列表长度为D * B * group。|FLOAT|ND|2|√"}, "swap": A_LIST},
         {"lacks": {"len(x) == 2 * group", "len(x) == group"}, "left": "usage of x names group"},
+    ),
+    "items with the names of axes": (
+        {
+            "rows": {
+                "x": "数据|-|FLOAT|ND|shape为[N, kH]|√",
+                "size": "大小|长度为2(kH, kW)，数值必须大于0。|INT64|-|-|-",
+            }
+        },
+        {"rules": {"kH == size[0]"}, "keys": {"size.items": None, "size.length": [2]}},
     ),
     "the shape of all tensors of a list": (
         {

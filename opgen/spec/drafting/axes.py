@@ -113,6 +113,19 @@ def extents(facts: Facts, said: PlacedClaim) -> bool:
     return sure and {*named} <= letters_of(facts)
 
 
+def apart(facts: Facts) -> None:
+    """An item that has the name of an axis is as large: a name stands for one of the two."""
+    known = letters_of(facts)
+    for name in [n for n, p in facts.parameters.items() if "items" in p.keys]:
+        items = facts.parameters[name].keys["items"]
+        named = cast(dict[int, list[str]], items.value).values()
+        shared = [(i, n) for slots in named for i, n in enumerate(slots) if str(n) in known]
+        if shared:
+            del facts.parameters[name].keys["items"]
+        for item, letter in shared:
+            facts.relate(f"{letter} == {name}[{item}]", items.at[0], (name,), "axes")
+
+
 def letters_of(facts: Facts) -> set[int | str]:
     """The letters and extents that tensors have so far."""
     shaped = (p.keys["shape"] for p in facts.parameters.values() if "shape" in p.keys)

@@ -10,6 +10,7 @@ from opgen.calls.kinds import KINDS
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import FileError, Problem
 from opgen.spec.drafting import cells
+from opgen.spec.drafting.axes import apart
 from opgen.spec.drafting.breaches import breach
 from opgen.spec.drafting.conditions import condition
 from opgen.spec.drafting.dtype_pairs import combinations, combine, rows
@@ -74,6 +75,7 @@ def draft(page: PageText, file: str) -> Draft:
     drafter.sentences()
     combinations(facts, tuple(products))
     contradictions(facts)
+    apart(facts)
     drafter.codes()
     copied_places(facts)
     letters_in_doubt(facts)

@@ -142,7 +142,9 @@ class Facts:
         return known.value == value
 
     def same(self, attribute: str, one: str, other: str, line: int, when: str = "") -> None:
-        """``one`` has the attribute of ``other``: a rule, unless it follows from others."""
+        """``one`` has the attribute of ``other``: a rule, unless it follows from others. A plan
+        makes what an equality of shapes has on its left, so an output stands there.
+        """
         known = self.sharing(attribute, self.parameters).values()
         joined = {frozenset(rule.about): rule for rule in known if rule.when == when}
         direct = joined.get(frozenset((one, other)))
@@ -150,7 +152,10 @@ class Facts:
             direct.at += [line] if line not in direct.at else []
         elif other not in reached(one, joined):
             own = one if self.parameters[one].is_tensor else f"{one}[each]"
-            require = f"{own}.{attribute} == {other}.{attribute}"
+            sides = [f"{own}.{attribute}", f"{other}.{attribute}"]
+            made = [self.parameters[name].is_written for name in (one, other)]
+            turned = attribute == "shape" and made == [False, True]
+            require = " == ".join(sides[::-1] if turned else sides)
             self.relate(require, line, (one, other), attribute, when)
 
     def in_order(self, names: Iterable[str]) -> list[str]:
