@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from opgen.files.digests import line_digest
 from opgen.model import FileError
 from opgen.spec import specfile
 from opgen.spec.drafting.conditions import condition
-from opgen.spec.drafting.draft import draft
+from opgen.spec.drafting.draft import Draft, draft
 from opgen.spec.drafting.facts import DraftedParameter, Facts, Key, rule_ids, snake
 from opgen.spec.drafting.patterns import Pattern, Reader, Section, grammar, normal
+from opgen.spec.drafting.prototype import kind_of
 from opgen.spec.drafting.writing import flow, spec_text
 from opgen.spec.pages.reading import read_page
 from tests.spec import drafts
@@ -409,6 +411,10 @@ def of_key(name: str, told: str, key: str, value: object) -> dict[str, tuple[dic
 
 
 TOLD: dict[str, tuple[dict, dict]] = {
+    "a rank that is one more": (
+        {"rows": {"dx": "结果|-|FLOAT、BFLOAT16|ND|支持3维和4维，且维度比dy的大1。|√"}},
+        {"keys": {"dx.rank": [3, 4]}, "rules": {"dx.rank == dy.rank + 1"}, "left": 0},
+    ),
     # codes of null pointers
     "a code for all pointers": (
         {
@@ -1097,7 +1103,10 @@ TOLD: dict[str, tuple[dict, dict]] = {
             "rows": {**FREE, "dy": f"梯度|{PROMOTES}|FLOAT16、FLOAT|ND|2-4|√"},
             "codes": ("dy、x的数据类型不满足数据类型推导规则。",),
         },
-        {"lacks": {"x.dtype == dy.dtype", "dy.dtype == x.dtype", FLOAT_OR}, "left": 0},
+        {
+            "lacks": {"x.dtype == dy.dtype", "dy.dtype == x.dtype", FLOAT_OR},
+            "left": "any two promote names dy, x",
+        },
     ),
     "dtypes that promote, of which one is no real number": (
         {
@@ -1300,6 +1309,51 @@ def test_what_is_not_sure_is_left_and_no_rule(drafted, name):
     assert {*rule_ids(unsure)} <= known
 
 
+IN_PART = {
+    "shape为(C×size[0],L)或(N,C×size[0],L)": "usage of dy names size",
+    "维度比dy的多": "rank of dx names dy",
+    "L=块的总数": "function",
+    "dy的shape不符合": "a shape that is drafted in part names dy",
+    "x的shape不符合": None,
+    "group的值小于等于0": None,
+    "dy、dx的数据类型不满足": "dtypes of which any two promote names dy, dx",
+    "API内部校验错误": "161002",
+}
+"""Words of a page -> what is left of the sentence; None where it is a line of a rule."""
+
+
+def test_a_sentence_that_is_taken_in_part_is_left_and_one_that_is_taken_twice_is_cited(
+    tmp_path, drafted
+):
+    rows = {
+        "dy": "梯度|shape为(C×size[0],L)或(N,C×size[0],L)。|FLOAT、BFLOAT16|ND|2维和3维|√",
+        "x": "数据|不支持空Tensor。|FLOAT、BFLOAT16|ND|2|√",
+        "dx": "结果|-|FLOAT、BFLOAT16|ND|支持3维和4维，且维度比dy的多。|√",
+    }
+    codes = (
+        "dy的维度不是2维且不是3维。",
+        "dy的shape不符合参数说明中的shape。",
+        "x的shape不符合参数说明中的shape。",
+        "group小于等于0。",
+        "group的值小于等于0。",
+        "dy、dx的数据类型不满足数据类型推导规则。",
+        "API内部校验错误，通常由于输入数据或属性的规格不在支持的范围之内导致。",
+    )
+    swap = {"## 函数原型": "## 功能说明\n- L=块的总数\n## 函数原型"}
+    made, path = drafted(swap, rows=rows, codes=codes), tmp_path / "page.md"
+    text = path.read_text(encoding="utf-8")
+    lines = {words: line_of(text, words) for words in IN_PART}
+    left = made.facts.left()
+    assert {words: left.get(line) for words, line in lines.items()} == IN_PART
+    assert {*lines.values()} <= lines_of(made, path)
+
+
+def lines_of(made: Draft, path: Path) -> set[int]:
+    """The lines of which a draft has a digest, since a rule or an entry cites them."""
+    text = spec_text(made, path.name, path.read_bytes())
+    return {int(line) for line in re.findall(r"\b(\d+) [0-9a-f]{12}\b", text)}
+
+
 def test_a_row_that_the_prototype_lacks_is_left_at_its_line(drafted):
     rows = {"dz": "别的|-|FLOAT|ND|2|√"}
     line = line_of(page_text(rows=rows), "<td>dz")
@@ -1401,6 +1455,18 @@ def test_every_page_gives_a_draft_that_reads_but_for_what_is_left():
         except FileError as error:
             kinds += [problem.text for problem in error.problems]
     assert all(text.startswith(("no kind of parameter for", "no such dtype")) for text in kinds)
+
+
+@pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")
+def test_every_sentence_under_a_code_is_cited_or_left():
+    lost, checked = [], 0
+    for path in Path(PAGES or "").rglob("aclnn*.md"):
+        page = read_page(path)
+        if all(kind_of(declared.c_type) for declared in page.prototype):
+            known, checked = lines_of(draft(page, path.name), path), checked + len(page.codes)
+            told = {code.sentence.line for code in page.codes}
+            lost += [(path.name, line) for line in told - known]
+    assert checked and not lost
 
 
 @pytest.mark.skipif(not PAGES, reason="OPGEN_PAGES names no folder of pages")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from opgen.spec.drafting.facts import Facts, rule_ids
 from opgen.spec.drafting.placed_claim import PlacedClaim
@@ -98,3 +99,28 @@ def limits(key: str, sign: str, beyond: int) -> Callable[[Facts, PlacedClaim], l
         return rules if all(rules) else None
 
     return of_all
+
+
+def empty_axes(first: bool) -> Callable[[Facts, PlacedClaim], list[str] | None]:
+    """An empty tensor lacks more than its first axis may, or one of its last axes: of a number of
+    them, or of all but the batch axis, which only the greatest rank has.
+    """
+
+    def extents(facts: Facts, said: PlacedClaim) -> list[str] | None:
+        (name, *more), counts = said.subjects, said.claim.numbers("number")
+        ranks = facts.parameters[name].keys.get("rank")
+        if more or ranks is None or set(said.claim.of("names")) - {name}:
+            return None
+        least, most = (pick(cast(list[int], ranks.value)) for pick in (min, max))
+        rules = []
+        for axis in range(1, counts[0] + 1 if counts else most):
+            when = f"{name}.rank > {axis}" if first and axis >= least else ""
+            when = f"{name}.rank == {most}" if when and axis == most - 1 else when
+            rules.append(
+                facts.relate(
+                    f"{name}.shape[-{axis}] >= 1", said.line, (name,), f"extent_{axis}", when
+                )
+            )
+        return rules
+
+    return extents

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, product
-from typing import cast
 
 from opgen.spec.drafting import axes, breached_limits, ranks
 from opgen.spec.drafting.facts import ATTRIBUTES, Clause, Facts, reached, rule_ids, written_out
@@ -30,13 +29,19 @@ EXTENTS = ("shape", "axes", "numel")
 
 
 def breach(facts: Facts, said: PlacedClaim, place: Clause) -> bool:
-    """Whether a clause has become the place of rules."""
+    """Whether a clause has become the place of rules, or a line of rules placed elsewhere, or is
+    left to a person.
+    """
     sure = not said.products and _asked_for(facts, said)
     families = said.claim.says.split(" and ") if sure else ()
     rules = [FAMILIES[family](facts, said) for family in families]
-    for rule in chain(*(some or () for some in rules)):
-        facts.places.setdefault(rule, place)
-    return sure and None not in rules
+    told = [*chain(*(some or () for some in rules))]
+    cited = [facts.places.setdefault(rule, place) == place for rule in told]
+    if None in rules or not sure:
+        return False
+    if not any(cited):
+        cited += [facts.cite(rule, place.line) for rule in told]
+    return any(cited) or place.line in facts.undecided
 
 
 def _asked_for(facts: Facts, said: PlacedClaim) -> bool:
@@ -133,6 +138,7 @@ def _unsupported(facts: Facts, said: PlacedClaim) -> list[str] | None:
         names = tuple(name for name in names if facts.parameters[name].is_tensor)
     rules = _keys(facts, said, names, what or ("dtype",))
     if rules is not None and "rank" in what:
+        _partial(facts, said)
         told = [(n, r) for n, r in facts.rules.items() if r.about[0] in names]
         rules += [n for n, r in told if r.attribute == "rank"]
         rules += [n for n, r in told if r.attribute == "shape" and facts.shape_lines & {*r.at}]
@@ -143,10 +149,14 @@ def _unsupported(facts: Facts, said: PlacedClaim) -> list[str] | None:
 
 
 def _unpromoted(facts: Facts, said: PlacedClaim) -> list[str] | None:
-    """No rule where all dtypes promote, unless the page says that they agree."""
+    """No rule where all dtypes promote, unless the page says that they agree; a person decides
+    which dtype the output has then.
+    """
     names = (*said.subjects, *said.claim.of("names"))
-    agree = facts.sharing("dtype", names)
-    return [] if facts.tensors(names) and promotes(facts, names) and not agree else None
+    if not facts.tensors(names) or not promotes(facts, names) or facts.sharing("dtype", names):
+        return None
+    facts.todo(said.line, "dtypes of which any two promote", names)
+    return []
 
 
 def _unsupported_all(facts: Facts, said: PlacedClaim) -> list[str] | None:
@@ -175,6 +185,13 @@ def _keys(
     return rules if rules or not without else None
 
 
+def _partial(facts: Facts, said: PlacedClaim) -> None:
+    """A clause about shapes is taken in part where a sentence about one of them is left."""
+    left = facts.in_order({*said.subjects} & facts.shapes_left)
+    if "shape" in said.claim.of("what") and left:
+        facts.todo(said.line, "a shape that is drafted in part", left)
+
+
 def _unfit(facts: Facts, said: PlacedClaim) -> list[str] | None:
     """What the table lists, and says that these tensors share."""
     what = said.claim.of("what")
@@ -199,32 +216,8 @@ def _unfit(facts: Facts, said: PlacedClaim) -> list[str] | None:
         named = {*about} <= {*said.subjects} or attribute in ("axes", "numel")
         if named and about[:1] and about[0] in said.subjects and (attribute in EXTENTS or letters):
             rules.append(name)
+    _partial(facts, said)
     return rules or None
-
-
-def _empty_axes(first: bool) -> Family:
-    """An empty tensor lacks more than its first axis may, or one of its last axes: of a number of
-    them, or of all but the batch axis, which only the greatest rank has.
-    """
-
-    def extents(facts: Facts, said: PlacedClaim) -> list[str] | None:
-        (name, *more), counts = said.subjects, said.claim.numbers("number")
-        ranks = facts.parameters[name].keys.get("rank")
-        if more or ranks is None or set(said.claim.of("names")) - {name}:
-            return None
-        least, most = (pick(cast(list[int], ranks.value)) for pick in (min, max))
-        rules = []
-        for axis in range(1, counts[0] + 1 if counts else most):
-            when = f"{name}.rank > {axis}" if first and axis >= least else ""
-            when = f"{name}.rank == {most}" if when and axis == most - 1 else when
-            rules.append(
-                facts.relate(
-                    f"{name}.shape[-{axis}] >= 1", said.line, (name,), f"extent_{axis}", when
-                )
-            )
-        return rules
-
-    return extents
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -233,9 +226,9 @@ FAMILIES: Mapping[str, Family] = {
     "null_tensors": _null_of,
     "null_inputs": _null_of,
     "null_masked": masked,
-    "empty_behind_first": _empty_axes(first=True),
-    "empty_last": _empty_axes(first=False),
-    "empty_behind_batch": _empty_axes(first=False),
+    "empty_behind_first": breached_limits.empty_axes(first=True),
+    "empty_last": breached_limits.empty_axes(first=False),
+    "empty_behind_batch": breached_limits.empty_axes(first=False),
     "null_sought": _null_sought,
     "of_shapes": _all_of("rank", "rank_least", "rank_most", "shape", "axes"),
     "of_inputs": _of_inputs,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from opgen.calls.kinds import KINDS
 from opgen.calls.vocabulary import vocabulary
-from opgen.model import FileError, Problem
 from opgen.spec.drafting import cells
 from opgen.spec.drafting.axes import apart
 from opgen.spec.drafting.breaches import breach
@@ -23,17 +22,22 @@ from opgen.spec.drafting.joined import (
     letters_in_doubt,
 )
 from opgen.spec.drafting.patterns import Claim, Reader, grammar, normal
-from opgen.spec.drafting.pending import ATTRIBUTES_IN_WORDS, TELLING, Left, pending
+from opgen.spec.drafting.pending import (
+    ATTRIBUTES_IN_WORDS,
+    MAY_CONSTRAIN,
+    TELLING,
+    Left,
+    axes_in,
+    pending,
+    sizes,
+)
 from opgen.spec.drafting.placed_claim import PlacedClaim
+from opgen.spec.drafting.prototype import parameters
 from opgen.spec.drafting.spelling import spelled
 from opgen.spec.drafting.statements import state
-from opgen.spec.pages.page import Column, Declared, PageParameter, PageText, Sentence
+from opgen.spec.pages.page import Column, PageParameter, PageText, Sentence
 from opgen.spec.pages.reading import product_of
 
-MAY_CONSTRAIN = re.compile(
-    "必须|需要|需|不能|不支持|不允许|不可|支持|仅|范围|长度|大于|小于|等于|超过|一致|相同|可选|至少|至多"
-)
-"""Words without which a description or a formula's text constrains no call."""
 LISTS: Mapping[Column, Callable[[str], Sequence[object] | None]] = {
     "dtype": cells.dtypes,
     "format": cells.formats,
@@ -60,7 +64,7 @@ class Draft:
 
 def draft(page: PageText, file: str) -> Draft:
     """The draft of a page; FileError for parameters of a kind that specs do not have."""
-    facts = Facts(_parameters(page, file))
+    facts = Facts(parameters(page, file))
     page = spelled(
         page, (p.name for p in facts.parameters.values() if p.is_tensor and p.is_written)
     )
@@ -83,36 +87,6 @@ def draft(page: PageText, file: str) -> Draft:
     return Draft(page.api, products, facts, frozenset(pending(facts, drafter.open)))
 
 
-def kind_of(c_type: str) -> str | None:
-    """The kind of a parameter by its type in the prototype; None where there is none.
-
-    >>> kind_of("const aclTensor*"), kind_of("aclTensor*"), kind_of("const bool"), kind_of("short")
-    ('tensor', 'output', 'bool', None)
-    """
-    types = {of.c_type: name for name, of in KINDS.items() if not (of.read and of.written)}
-    bare = {kind.removeprefix("const "): name for kind, name in types.items()} | {"int": "int32"}
-    return types.get(c_type) or bare.get(c_type.removeprefix("const "))
-
-
-def _parameters(page: PageText, file: str) -> dict[str, DraftedParameter]:
-    kinds = {declared: kind_of(declared.c_type) for declared in page.prototype}
-    lines = {parameter.name: parameter.line for parameter in page.parameters}
-    problems = [
-        Problem(file, declared.line, declared.name, f"no kind of parameter for {declared.c_type}")
-        for declared, kind in kinds.items()
-        if kind is None
-    ]
-    if problems:
-        raise FileError(problems)
-
-    def drafted(declared: Declared) -> DraftedParameter:
-        return DraftedParameter(
-            declared.name, kinds[declared] or "", lines.get(declared.name, declared.line)
-        )
-
-    return {declared.name: drafted(declared) for declared in page.prototype}
-
-
 class _Drafter:
     """Goes through a page once; what it does not take is left to a person."""
 
@@ -120,6 +94,7 @@ class _Drafter:
         self.page, self.facts, self.products = page, facts, products
         self.reader = Reader(facts.parameters)
         self.open: list[Left] = []
+        self.axes: set[str] = set()
         self.later: list[tuple[PlacedClaim, str, str, str]] = []
 
     # cells ----------------------------------------------------------------------------------------
@@ -207,6 +182,9 @@ class _Drafter:
                 if sentence.line not in combined:
                     self._sentence(sentence, f"{where} of {own}" if own else where, own)
         self._again()
+        for line, words in sizes(self.axes, self.page.function):
+            if not self._parts(words, "", "")[0]:
+                self.facts.todo(line, "function", self.reader.named(words))
 
     def _again(self) -> None:
         """What waits for facts that stand elsewhere on the page, as long as some of it becomes one;
@@ -220,6 +198,7 @@ class _Drafter:
         for said, where, words, own in waiting:
             if own or MAY_CONSTRAIN.search(words):
                 self._leave(said.line, where, words, own)
+                self._doubt(where, words, own)
 
     def _sentence(self, sentence: Sentence, where: str, own: str, about: str = "") -> None:
         for text in sorted(parts(sentence.text), key=lambda part: "轴" in part):
@@ -232,18 +211,29 @@ class _Drafter:
                 said = PlacedClaim(claim, sentence.line, some, own, held)
                 if claim.says in LATER or not state(self.facts, said):
                     self.later.append((said, where, words, own))
-            if claims or where.startswith(("description", "function")):
-                left = [part for part in left if MAY_CONSTRAIN.search(part)]
+            told = where.startswith(("description", "function"))
+            left = [part for part in left if not told or MAY_CONSTRAIN.search(part)]
             for part in left:
                 self._leave(sentence.line, where, part, own)
+                if not claims or MAY_CONSTRAIN.search(part):
+                    self._doubt(where, part, own)
 
     def _leave(self, line: int, where: str, part: str, own: str) -> None:
         """Leave a part of a sentence to a person."""
-        self.facts.todo(line, where, (n for n in self.reader.named(part) if n != own))
-        announces = part.endswith(":") and not self.reader.named(part)
+        named = self.reader.named(part)
+        self.facts.todo(line, where, (n for n in named if n != own))
+        if "shape" in part:
+            self.facts.shapes_left |= {own} if own else {*named}
+            self.axes |= axes_in(part) - {*named}
+
+    def _doubt(self, where: str, part: str, own: str) -> None:
+        """What this part may be about is in doubt; the rest of a sentence that is taken says
+        otherwise only with some words.
+        """
+        named = self.reader.named(part)
+        announces = part.endswith(":") and not named
         if not where.startswith(("description", "function")) and not announces:
-            about = (own,) if own else self.reader.named(part)
-            self.open.append((part, about, ATTRIBUTES_IN_WORDS))
+            self.open.append((part, (own,) if own else named, ATTRIBUTES_IN_WORDS))
 
     def _read(self, words: str, own: str, about: str) -> tuple[str, tuple[Claim, ...], list[str]]:
         """The condition of a sentence that is read whole under it, what it says, and the rest."""
@@ -286,10 +276,10 @@ class _Drafter:
                 products, words = self._products(text, told.sentence.products)
                 read = self.reader.read(words, "breaches") if products == self.products else None
                 said = [PlacedClaim(claim, told.sentence.line) for claim in read or ()]
-                if read is None or not all(breach(self.facts, one, place) for one in said):
+                if not said or not all(breach(self.facts, one, place) for one in said):
                     names = self.reader.named(words)
                     self.facts.todo(told.sentence.line, str(told.code), names)
-                    self.open.append((words, names, TELLING))
+                    self.open += [(words, names, TELLING)] if read != () else []
 
 
 def parts(text: str) -> list[str]:

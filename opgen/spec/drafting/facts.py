@@ -93,9 +93,10 @@ class Facts:
     """What was read so far. ``places``: rule id -> where the page puts it; ``undecided``: line ->
     what there is to decide, in our words -> the parameters in it; ``disputed``: rules, and
     parameters for their kind, that the page contradicts elsewhere;
-    ``shape_lines``: those of sentences in the column of shapes; ``combined``: two tensors -> the
-    dtypes that they may have together; ``made``: an axis that the page writes as a product -> its
-    letter; ``promoted``: pairs of tensors whose dtypes need only promote; ``chosen``: a letter, the
+    ``shape_lines``: those of sentences in the column of shapes; ``shapes_left``: parameters of
+    whose shapes a sentence is undecided; ``combined``: two tensors -> the dtypes that they may have
+    together; ``made``: an axis that the page writes as a product -> its letter; ``promoted``: pairs
+    of tensors whose dtypes need only promote; ``chosen``: a letter, the
     word for an axis or a parameter -> condition -> the number that the letter is, a mark where the
     axis is the first, or the shapes of the parameter.
     """
@@ -106,6 +107,7 @@ class Facts:
     undecided: dict[int, dict[str, set[str]]] = field(default_factory=dict)
     disputed: set[str] = field(default_factory=set)
     shape_lines: set[int] = field(default_factory=set)
+    shapes_left: set[str] = field(default_factory=set)
     combined: dict[tuple[str, str], list[Combined]] = field(default_factory=dict)
     made: dict[str, str] = field(default_factory=dict)
     promoted: set[frozenset[str]] = field(default_factory=set)
@@ -140,6 +142,15 @@ class Facts:
         if known.value == value and line not in known.at:
             known.at.append(line)
         return known.value == value
+
+    def cite(self, rule: str, line: int) -> bool:
+        """Whether a rule has lines, of which this is one from now on."""
+        name, _, key = rule.partition(".")
+        known = self.rules.get(rule) or (key and self.parameters[name].keys.get(key))
+        if not known:
+            return False
+        known.at += [line] if line not in known.at else []
+        return True
 
     def same(self, attribute: str, one: str, other: str, line: int, when: str = "") -> None:
         """``one`` has the attribute of ``other``: a rule, unless it follows from others. A plan

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from opgen.spec.drafting.facts import Facts, rule_ids
+from opgen.spec.drafting.patterns import alternatives, normal
+from opgen.spec.pages.page import Sentence
 
 Left: TypeAlias = tuple[str, tuple[str, ...], Mapping[str, str]]
 """A sentence that is left, the parameters that it is about, all where it names none, and the words
@@ -27,6 +29,14 @@ TELLING = {
     "": "范围|大于|小于|值|超过|满足",
 }
 """Key -> words of a clause that may be about it; those of "" for keys that limit a value."""
+MAY_CONSTRAIN = re.compile(
+    "必须|需要|需|不能|不支持|不允许|不可|支持|仅|范围|长度|大于|小于|等于|超过|一致|相同|可选|至少|至多"
+)
+"""Words without which a description or a formula's text constrains no call."""
+DEFINES = r"\$?(?:=|是|为|由|表示|代表)"
+"""What follows an axis where a page says what it is."""
+COMMON = {"N", "C", "shape"}
+"""Words of a shape that say nothing by themselves."""
 OPTION = re.compile("选项|转换为|降精度|进行计算|sizeof|格式处理")
 """Words of a statement about an option, or about how something is computed."""
 ALL = "^参数不(?:满足|符合)|^(?:输入|输出|入参|出参)?参数(?!.*(?:shape|类型|格式)).*不(?:满足|符合)"
@@ -58,3 +68,17 @@ def pending(facts: Facts, left: Iterable[Left]) -> Iterator[str]:
                 telling_words += f"|{ALL}"
             if (not named or set(named) & set(about)) and re.search(telling_words, words):
                 yield rule
+
+
+def axes_in(part: str) -> set[str]:
+    """The names in the words of a shape, without those that say nothing by themselves."""
+    return {*re.findall(r"[A-Za-z]\w*", part, re.ASCII)} - COMMON
+
+
+def sizes(axes: Iterable[str], sentences: Iterable[Sentence]) -> Iterator[tuple[int, str]]:
+    """The line and the words of each sentence that says how large one of these axes is."""
+    names = alternatives(axes) or "(?!)"
+    for sentence in sentences:
+        words = normal(sentence.text)
+        if re.search(rf"(?<![A-Za-z0-9_])(?:{names}){DEFINES}", words):
+            yield sentence.line, words
