@@ -614,7 +614,7 @@ TOLD: dict[str, tuple[dict, dict]] = {
     ),
     "a length that is the extent of an axis": (
         {"rows": {**SHAPED, "size": "大小|数组长度为H，数组中的每个值都是素数。|INT64|-|-|-"}},
-        {"keys": {"size.length": ["H"]}, "left": 1},
+        {"keys": {"size.length": ["H"]}, "left": "usage of size"},
     ),
     "a length that is the extent of no axis": (
         {"rows": {**SHAPED, "size": "大小|数组长度为K，数组中的每个值都是素数。|INT64|-|-|-"}},

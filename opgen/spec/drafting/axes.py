@@ -115,7 +115,8 @@ def extents(facts: Facts, said: PlacedClaim) -> bool:
 
 def apart(facts: Facts) -> None:
     """An item that has the name of an axis is as large: a name stands for one of the two."""
-    known = letters_of(facts)
+    shaped = [(n, p.keys["shape"]) for n, p in facts.parameters.items() if "shape" in p.keys]
+    known = {axis: owner for owner, shape in reversed(shaped) for axis in axes_of(shape)}
     for name in [n for n, p in facts.parameters.items() if "items" in p.keys]:
         items = facts.parameters[name].keys["items"]
         named = cast(dict[int, list[str]], items.value).values()
@@ -123,7 +124,8 @@ def apart(facts: Facts) -> None:
         if shared:
             del facts.parameters[name].keys["items"]
         for item, letter in shared:
-            facts.relate(f"{letter} == {name}[{item}]", items.at[0], (name,), "axes")
+            about = (known[letter], name)
+            facts.relate(f"{letter} == {name}[{item}]", items.at[0], about, "axes")
 
 
 def letters_of(facts: Facts) -> set[int | str]:

@@ -198,7 +198,6 @@ class _Drafter:
         for said, where, words, own in waiting:
             if own or MAY_CONSTRAIN.search(words):
                 self._leave(said.line, where, words, own)
-                self._doubt(where, words, own)
 
     def _sentence(self, sentence: Sentence, where: str, own: str, about: str = "") -> None:
         for text in sorted(parts(sentence.text), key=lambda part: "轴" in part):
@@ -214,26 +213,21 @@ class _Drafter:
             told = where.startswith(("description", "function"))
             left = [part for part in left if not told or MAY_CONSTRAIN.search(part)]
             for part in left:
-                self._leave(sentence.line, where, part, own)
-                if not claims or MAY_CONSTRAIN.search(part):
-                    self._doubt(where, part, own)
+                self._leave(sentence.line, where, part, own, bool(claims))
 
-    def _leave(self, line: int, where: str, part: str, own: str) -> None:
-        """Leave a part of a sentence to a person."""
-        named = self.reader.named(part)
-        self.facts.todo(line, where, (n for n in named if n != own))
-        if "shape" in part:
-            self.facts.shapes_left |= {own} if own else {*named}
-            self.axes |= axes_in(part) - {*named}
-
-    def _doubt(self, where: str, part: str, own: str) -> None:
-        """What this part may be about is in doubt; the rest of a sentence that is taken says
-        otherwise only with some words.
+    def _leave(self, line: int, where: str, part: str, own: str, taken: bool = False) -> None:
+        """Leave a part of a sentence to a person. Where another part is taken, this one may be
+        about a rule that has it otherwise only with some words.
         """
         named = self.reader.named(part)
-        announces = part.endswith(":") and not named
-        if not where.startswith(("description", "function")) and not announces:
-            self.open.append((part, (own,) if own else named, ATTRIBUTES_IN_WORDS))
+        about, announces = (own,) if own else named, part.endswith(":") and not named
+        self.facts.todo(line, where, (n for n in named if n != own))
+        if "shape" in part:
+            self.facts.shapes_left |= {*about}
+            self.axes |= axes_in(part) - {*named}
+        sure = announces or where.startswith(("description", "function"))
+        if not sure and (not taken or MAY_CONSTRAIN.search(part)):
+            self.open.append((part, about, ATTRIBUTES_IN_WORDS))
 
     def _read(self, words: str, own: str, about: str) -> tuple[str, tuple[Claim, ...], list[str]]:
         """The condition of a sentence that is read whole under it, what it says, and the rest."""
