@@ -148,7 +148,6 @@ def _save(inputs: Inputs) -> None:
             inputs.first.get(name, 0),
         )
         for name in names
-        if not DTYPES[batch.tensors[name].dtype].whole
     }
     try:
         saved: dict[str, Array] = inputs.parts.saved({**inputs.values, **arguments}, batch.names)
