@@ -159,7 +159,8 @@ def test_everything_skipped_is_said(bundle, tmp_path):
             results.add(name, "skipped", error="no reason")
     report = opgen.diff(bundle, tmp_path / "r.h5")
     assert report.totals == {"skipped": len(bundle)}
-    assert report.notes == ["the results name no device", f"{len(bundle)} skipped: no reason"]
+    assert report.notes == ["the results name no device"]
+    assert report.not_run == [f"{len(bundle)} of {len(bundle)} cases: no reason"]
     assert not report.bad() and not report.green()
     assert report["pad-FLOAT"].detail == "no reason"
 
@@ -174,8 +175,8 @@ def test_one_case_that_was_not_skipped_proves_something(bundle, tmp_path):
     report = opgen.diff(bundle, tmp_path / "r.h5")
     assert report.green()
     assert report.totals == {"passed": 1, "skipped": len(bundle) - 1}
-    nameless = "the results name no device"
-    assert report.notes == ["of my own", nameless, f"{len(bundle) - 1} skipped: no reason"]
+    assert report.notes == ["of my own", "the results name no device"]
+    assert report.not_run == [f"{len(bundle) - 1} of {len(bundle)} cases: no reason"]
     assert (
         report[bundle.ids[0]].metrics["seconds"] == 0.25
         and report[bundle.ids[1]].metrics["seconds"] is None

@@ -197,7 +197,7 @@ def test_torch_skips_the_rest_and_says_so(bundle, answered):
     assert report["disputed-cube"].verdict == "passed"  # a page that is in doubt admits an answer
     why = {"torch runs valid calls only", "the case has no data"}
     assert {report[name].detail for name in skipped} == why
-    assert any("torch runs valid calls only" in note for note in report.notes)
+    assert any("torch runs valid calls only" in reason for reason in report.not_run)
     assert report.origin["device"]["backend"] == "torch"
 
 
