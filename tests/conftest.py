@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import signal
+import tempfile
 from collections.abc import Generator
 from contextlib import nullcontext
 
@@ -21,6 +23,12 @@ if (
 os.environ.pop(
     "COLUMNS", None
 )  # which pytest-xdist sets: what a command prints does not depend on it
+
+
+if "PYTEST_XDIST_WORKER" not in os.environ:  # whose workers have the environment of this process
+    cache = tempfile.TemporaryDirectory(prefix="opgen-tests-cache-")
+    atexit.register(cache.cleanup)
+    os.environ["XDG_CACHE_HOME"] = cache.name  # nothing was checked by tests that ran before
 
 
 @pytest.fixture(scope="module", autouse=True)
