@@ -252,8 +252,11 @@ def _lines(error: BaseException) -> list[str] | None:
         place = "standard output" if error.filename is None else error.filename
         return [f"{place}: {error.strerror}"]
     if isinstance(error, ImportError) and not (error.name or "").startswith("opgen"):
-        reason = str(error).splitlines()[-1]
-        return [f"a library cannot be loaded: {reason}; install opgen anew, or allow more memory"]
+        if isinstance(error, ModuleNotFoundError):
+            return [f"needs {error.name}, which is not installed: pip install {error.name}"]
+        limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+        remedy = "allow more memory (ulimit -v)" if limited else "install opgen anew"
+        return [f"a library cannot be loaded: {str(error).splitlines()[-1]}; {remedy}"]
     if isinstance(error, MemoryError):
         return ["not enough memory; try a smaller plan, fewer workers, or --shard"]
     return None
@@ -289,10 +292,8 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
 def main(verbose: bool, log: str | None) -> None:  # noqa: D103  the help text is given above
     memory = resource.getrlimit(resource.RLIMIT_AS)[0]
     if memory != resource.RLIM_INFINITY and memory < LEAST_MEMORY:
-        raise Stop(
-            f"not enough memory: ulimit -v allows {memory >> 10} kB, and opgen needs"
-            f" {LEAST_MEMORY >> 10}"
-        )
+        allowed, needed = memory >> 10, LEAST_MEMORY >> 10
+        raise Stop(f"not enough memory: ulimit -v allows {allowed} kB, and opgen needs {needed}")
     # Read when numpy is imported, by no command before this. Work is spread by processes; threads
     # of OpenBLAS would only wait on each other over tiny products.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

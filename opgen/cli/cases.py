@@ -21,7 +21,8 @@ from opgen.cli import options
 @options.suite_options()
 @click.option("--ids", is_flag=True, help="Print a line per case: its id and its purpose.")
 @options.json_option()
-def command(ids: bool, as_json: bool, **asked: Any) -> None:
+@options.quiet_option()
+def command(ids: bool, as_json: bool, quiet: bool, **asked: Any) -> None:
     """List what would be generated: counts, the size of the bundle, and the rules that are broken.
 
     The second table counts the rules that a call can break (rules to break), and those that the
@@ -41,7 +42,10 @@ def command(ids: bool, as_json: bool, **asked: Any) -> None:
 
     options.only_one(ids=ids, json=as_json)
     suite = console.enumerated(
-        Request(**asked), announce=not (ids or as_json or asked["calls"]), left_out=not ids
+        Request(**asked),
+        quiet,
+        announce=not (ids or as_json or asked["calls"]),
+        left_out=not ids,
     )
     if ids:
         for name, intent in zip(suite.cases.id, suite.cases.intent, strict=True):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from opgen.lint.checking import Checked
     from opgen.lint.facts import Fact
+    from opgen.model import Problem
     from opgen.report.layout import TextTable
 
 BROKEN = BUCKETS[1:]
@@ -51,8 +52,14 @@ BROKEN = BUCKETS[1:]
     type=click.Path(exists=True, file_okay=False),
     help="With --todo: print the page's text beside each of these lines.",
 )
+@options.quiet_option("Print problems only.")
 def command(
-    names: tuple[str, ...], as_json: bool, everything: bool, todo: bool, folder: str | None
+    names: tuple[str, ...],
+    as_json: bool,
+    everything: bool,
+    todo: bool,
+    folder: str | None,
+    quiet: bool,
 ) -> None:
     """Check specs, plans, errata and kernels.
 
@@ -63,29 +70,32 @@ def command(
     requirement the kernel violates. It must return the same bits in every batch and for every
     choice of outputs, be linear in the incoming gradient, and be the derivative of its forward. No
     golden may exceed its magnitude, the sum of the absolute values of its terms. If torch has the
-    operator, opgen also compares the goldens of the smoke suite with torch.
+    operator, opgen also compares the goldens of the smoke suite with torch, and says on how many of
+    the calls that have data they agree.
     """
     from pathlib import Path
 
     from opgen.cli import console
     from opgen.cli.kernel_check import check_kernel
-    from opgen.lint.checking import check
+    from opgen.lint.checking import Checked, check
     from opgen.model import FileError
 
     files, operators = _files_and_operators(names)
     if todo:
         _show_todo([Path(file) for file in files], folder)
         return
-    problems = [problem for op in operators for problem in check_kernel(op)]
-    if operators and not files:
-        if problems:
-            raise FileError(problems)
-        return
-    checked = check(map(Path, files))
+    problems: list[Problem] = []
+    kernels: dict[str, list[str]] = {}
+    for op in operators:
+        kernels[op], broken = check_kernel(op)
+        problems += broken
+        for line in () if quiet or as_json else kernels[op]:
+            click.echo(line)
+    checked = check(map(Path, files)) if files or not operators else Checked()
     checked.problems += problems
     if as_json:
-        console.json_text(_plain(checked))
-    else:
+        console.json_text(_plain(checked) | {"kernels": kernels})
+    elif not quiet and (files or not operators):
         _show(checked, everything)
     if checked.problems:
         raise FileError(checked.problems)

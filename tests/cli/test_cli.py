@@ -313,10 +313,12 @@ PROBLEMS = FileError(
         (BrokenPipeError(32, "Broken pipe"), [], 141),
         (
             ImportError("Original error was:\nlib.so: failed to map segment", name="numpy"),
-            [
-                "a library cannot be loaded: lib.so: failed to map segment; install opgen anew, or"
-                " allow more memory"
-            ],
+            ["a library cannot be loaded: lib.so: failed to map segment; install opgen anew"],
+            2,
+        ),
+        (
+            ModuleNotFoundError("No module named 'scipy'", name="scipy"),
+            ["needs scipy, which is not installed: pip install scipy"],
             2,
         ),
         (OSError(28, "No space left on device"), ["standard output: No space left on device"], 2),

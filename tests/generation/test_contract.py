@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -186,6 +188,59 @@ def test_the_command_tells_where_torch_differs(monkeypatch):
     told = CliRunner().invoke(main, ["check", "reflection_pad1d_backward"])
     assert told.exit_code == 2
     assert "reflection_pad1d_backward.py: torch: differs in" in told.stderr
+
+
+def test_the_command_counts_the_calls_that_torch_was_asked_refused_and_agreed_on(monkeypatch):
+    pytest.importorskip("torch")
+    from opgen.devices.torch_adapter import Unable
+    from opgen.devices.torch_operators import ADAPTERS
+
+    def picky(tensors, args, wanted):
+        if tensors["self"].ndim == 2:
+            raise Unable("torch takes no two axes")
+        return right(tensors, args, wanted)
+
+    api, op = "aclnnReflectionPad1dBackward", "reflection_pad1d_backward"
+    right = ADAPTERS[api]
+    whole = re.search(r"agrees with torch on (\d+) of (\d+) calls", _told(op))
+    monkeypatch.setitem(ADAPTERS, api, picky)
+    told = _told(op)
+    counts = re.search(r"agrees with torch on (\d+) of (\d+) calls", told)
+    refused = re.search(r"; refused by torch: (\d+) \(torch takes no two axes\)\n", told)
+    assert whole and counts and refused and int(refused[1]) > 1
+    assert int(counts[2]) == int(whole[2]) and 0 < int(counts[1]) < int(whole[1])
+
+    def none(*call):
+        raise Unable("torch takes nothing")
+
+    monkeypatch.setitem(ADAPTERS, api, none)
+    assert f"{op}: not compared with torch: torch takes nothing\n" in _told(op)
+
+
+def _told(op: str) -> str:
+    told = CliRunner().invoke(main, ["check", op])
+    assert told.exit_code == 0, told.stderr
+    return told.stdout
+
+
+def test_the_command_prints_problems_only_if_it_is_asked_to_be_quiet(monkeypatch):
+    assert CliRunner().invoke(main, ["check", "-q", "reflection_pad2d_backward"]).output == ""
+    told = CliRunner().invoke(main, ["check", "--json", "reflection_pad2d_backward"])
+    lines = json.loads(told.stdout)["kernels"]["reflection_pad2d_backward"]
+    assert lines[0] == "reflection_pad2d_backward: the kernel keeps its contract"
+    monkeypatch.setitem(sys.modules, "opgen.golden.tent_backward", made(golden=squares))
+    assert "is not linear" in CliRunner().invoke(main, ["check", "-q", "tent_backward"]).stderr
+
+
+def test_thresholds_that_no_data_lie_at_are_told(monkeypatch):
+    """The plan of these pads has no input at which a function is evaluated."""
+    parts = vars(kernel("reflection_pad2d_backward"))
+    monkeypatch.setitem(parts, "thresholds", lambda names: (0.0,))
+    told = CliRunner().invoke(main, ["check", "reflection_pad2d_backward"])
+    assert told.exit_code == 2
+    assert told.stderr.startswith(
+        "cases/reflection_pad2d_backward.yaml: roles: no input has the role argument"
+    )
 
 
 def test_the_command_checks_a_kernel_by_the_name_of_its_operator():
