@@ -36,11 +36,12 @@ def grid(random: np.random.Generator, shape: tuple[int, ...], bits: int = 10) ->
     return random.integers(-(1 << bits), 1 << bits, shape).astype(np.float64) * 2.0**-bits
 
 
-def scratch(call: Callable[[], dict[str, np.ndarray]]) -> int:
-    """The most bytes beyond its outputs that a call holds; a warm call, so that its plans are
-    cached.
+def scratch(call: Callable[[], dict[str, np.ndarray]], warm: bool = True) -> int:
+    """The most bytes beyond its outputs that a call holds; of a warm call, whose plans are cached,
+    or with these plans.
     """
-    call()
+    if warm:
+        call()
     tracemalloc.start()
     outputs = call()
     peak = tracemalloc.get_traced_memory()[1]

@@ -381,9 +381,9 @@ def test_scratch_memory_is_bounded() -> None:
         Geometry(0, 1, 1, 300, 110, (1, 1), (2, 2), (1, 1), (0, 0), (0, 0), (0, 0), (60, 60)),
         Geometry(1, 2, 40, 40, 60, (1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (2, 2)),
         Geometry(0, 1, 1, 512, 512, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (7, 7)),
-        Geometry(0, 8, 1, 256, 256, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (28, 28)),
+        Geometry(0, 4, 1, 256, 256, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (28, 28)),
         Geometry(0, 2, 1, 700, 700, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (12, 12)),
-        Geometry(1, 1, 1, 300, 200, (5,), (1,), (1,), (2,), (2,), (0,), (9000,)),
+        Geometry(1, 1, 1, 300, 200, (5,), (1,), (1,), (2,), (2,), (0,), (4500,)),
         Geometry(0, 40, 1, 128, 128, (3, 3), (1, 1), (2, 2), (2, 2), (2, 2), (0, 0), (8, 8)),
         Geometry(0, 1, 1, 512, 3, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (60, 60)),
         Geometry(0, 1, 1, 2, 256, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (200, 200)),
@@ -409,7 +409,8 @@ def test_scratch_memory_is_bounded() -> None:
         t = g.tensors(np.random.default_rng(14))
         for poison in (0.0, np.nan):
             t["gradOutput"].flat[0] = poison
-            assert scratch(lambda t=t, g=g: golden(t, g.names, ALL)) <= 32 * 2**20, g
+            held = scratch(lambda t=t, g=g: golden(t, g.names, ALL), warm=False)
+            assert held <= 32 * 2**20, g
 
 
 def test_windows_far_off_the_input() -> None:
