@@ -49,11 +49,11 @@ class MutantBackend(Backend):
             wrong = kernel if kernel.applies(page.spec) else NOTHING
             accepted = np.array([statuses[case] == 0 for case in page.ids])
             for work in device_batches(self.bundle, page, accepted):
-                outputs = answer_or_crash(work, wrong)
+                outputs, stop = answer_or_crash(work, wrong)
                 ended = CRASH if outputs is None else 0
                 for i, case in enumerate(work.batch.ids):
                     own = {name: array[i] for name, array in (outputs or {}).items()}
-                    yield Result(case, statuses.pop(case), ended, outputs=own)
+                    yield Result(case, statuses.pop(case), ended, error=stop, outputs=own)
             yield from (Result(case, status) for case, status in statuses.items())
 
     def _statuses(self, cases: PageCases) -> dict[str, Code]:

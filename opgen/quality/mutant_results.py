@@ -1,4 +1,4 @@
-"""What became of mutants: caught, noticed, masked, impossible or missed, by operator."""
+"""What became of mutants: caught, noticed, stopped, masked, impossible or missed, by operator."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from opgen.quality.mutants import modes
 from opgen.quality.mutants.bundle_cases import PageCases
 from opgen.suite.enumeration.reasons import never
 
-CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED = "caught", "noticed", "masked", "impossible", "missed"
-OUTCOMES = (CAUGHT, NOTICED, MASKED, IMPOSSIBLE, MISSED)
-"""``masked``: wherever a wrong checker holds its rule wrong, another rule is broken too and gives
+CAUGHT, NOTICED, STOPPED = "caught", "noticed", "stopped"
+MASKED, IMPOSSIBLE, MISSED = "masked", "impossible", "missed"
+OUTCOMES = (CAUGHT, NOTICED, STOPPED, MASKED, IMPOSSIBLE, MISSED)
+"""``stopped``: its kernel cannot compute with its wrong numbers, which says nothing of data;
+``masked``: wherever a wrong checker holds its rule wrong, another rule is broken too and gives
 an admissible answer; ``impossible``: the page itself lets no call break the rule, or a library ends
 the host process on every call that does."""
 
@@ -25,7 +27,8 @@ class MutantResult:
     """What became of one mutant of one operator, or of one rule's wrong checker.
 
     ``cases`` catch it, ``noticed`` only notice it; ``differing`` are the cases whose answer is not
-    that of a correct device. ``why`` says why nothing catches it, and ``excuse`` which outcome that
+    that of a correct device, ``stopped`` those in which its kernel raises an error: they catch
+    nothing. ``why`` says why nothing catches it, and ``excuse`` which outcome that
     is; ``members`` are the wrong checkers of a family. What the page does not decide can only be
     noticed.
     """
@@ -36,6 +39,7 @@ class MutantResult:
     cases: list[str] = field(default_factory=list)
     noticed: list[str] = field(default_factory=list)
     differing: list[str] = field(default_factory=list)
+    stopped: dict[str, str] = field(default_factory=dict)
     why: str = ""
     excuse: str = ""
     members: list[MutantResult] = field(default_factory=list)
@@ -50,7 +54,8 @@ class MutantResult:
             if any(member.outcome == MISSED and member.decided for member in self.members):
                 return MISSED
             return next(iter(self.counts()))
-        return CAUGHT if self.cases else NOTICED if self.noticed else self.excuse or MISSED
+        unseen = STOPPED if self.stopped else self.excuse or MISSED
+        return CAUGHT if self.cases else NOTICED if self.noticed else unseen
 
     @property
     def catching(self) -> list[str]:
@@ -69,6 +74,8 @@ class MutantResult:
 
     def note(self, verdict: Verdict) -> None:
         """Take down whether a case catches or notices it."""
+        if verdict.case in self.stopped:
+            return
         if verdict.verdict in statuses.BAD:
             self.cases.append(verdict.case)
         elif verdict.verdict in statuses.STRICT:
@@ -132,6 +139,7 @@ def by_mode(whole: MutantResult, cases: PageCases, wrong: set[int]) -> Iterator[
             cases=[case for case in whole.cases if case in ids],
             noticed=[case for case in whole.noticed if case in ids],
             differing=[case for case in whole.differing if case in ids],
+            stopped={case: error for case, error in whole.stopped.items() if case in ids},
         )
         if mode not in wrong:
             result.why, result.excuse = _why_no_case(cases, mode, rows)
@@ -158,6 +166,8 @@ def why(result: MutantResult) -> str:
         return ", ".join(f"{count} {outcome}" for outcome, count in result.counts().items())
     if result.noticed:
         return f"{len(result.noticed)} cases differ, and fail under --strict alone"
+    if result.stopped:
+        return f"{len(result.stopped)} cases stop its kernel: {next(iter(result.stopped.values()))}"
     if result.differing:
         return f"{len(result.differing)} cases differ, all within their bounds"
     return "no case of the suite has another answer"

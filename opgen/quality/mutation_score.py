@@ -101,7 +101,7 @@ def _kernels(
                         if mutant.compute and modes.allowed(work, mutant.compute):
                             continue
                         wrong[mutant.name, cases.spec.name].add(work.mode)
-                        result.differing += _add_differing(work, mutant, right, file)
+                        result.differing += _add_differing(work, mutant, right, file, result)
                     progress(len(work.batch.ids))
                 for case, status in unanswered.items():
                     control.add(case, status)
@@ -125,10 +125,13 @@ def _kernels(
 
 
 def _add_differing(
-    work: DeviceBatch, mutant: Mutant, right: Outputs, file: Results
+    work: DeviceBatch, mutant: Mutant, right: Outputs, file: Results, result: MutantResult
 ) -> Iterator[str]:
-    """Add a mutant's answers to a batch where they are not those of a correct device; the cases."""
-    wrong = answer_or_crash(work, mutant)
+    """Add a mutant's answers to a batch where they are not those of a correct device; the cases,
+    and in the result those that stop it.
+    """
+    wrong, stop = answer_or_crash(work, mutant)
+    result.stopped |= dict.fromkeys(work.batch.ids, stop) if stop else {}
     for i, case in enumerate(work.batch.ids):
         outputs = None if wrong is None else _of_case(wrong, i)
         if outputs is None:

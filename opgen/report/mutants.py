@@ -16,11 +16,11 @@ def as_tables(
     """
     for op in score.operators if caught else ():
         caught_by = [
-            (result.mutant, result.wrong, len(result.catching))
+            (result.mutant, result.wrong, len(result.catching), len(result.stopped) or "")
             for result in score.of(op)
             if result.outcome == CAUGHT
         ]
-        heads = ("mutant", "what is wrong", "caught by")
+        heads = ("mutant", "what is wrong", "caught by", "stopped by")
         yield TextTable(*heads, rows=caught_by, title=op, right=heads[2:])
     yield from _outcomes("mutant", "not caught", score.missed())
     checkers = (checker for result in score.results for checker in result.members)
@@ -96,6 +96,7 @@ def _result(result: MutantResult) -> dict[str, object]:
         "outcome": result.outcome,
         "cases": result.catching,
         "noticed": result.noticed,
+        "stopped": result.stopped,
         "differs": result.differs,
         "why": result.why,
     }

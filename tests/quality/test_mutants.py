@@ -34,6 +34,7 @@ from opgen.quality.mutant_results import (
     MASKED,
     MISSED,
     NOTICED,
+    STOPPED,
     MutantResult,
     MutationScore,
 )
@@ -155,11 +156,11 @@ def test_smoke_catches_every_kernel_however_ties_are_broken(state: int, tmp_path
     missed = [
         (result.op, result.mutant)
         for result in found.results
-        if result.outcome in (MISSED, NOTICED)
+        if result.outcome in (MISSED, NOTICED, STOPPED)
         and (result.mutant != "third_tile_unwritten" or result.op in third_tile)
         and not (result.mutant == "condition_ignored" and result.op in DISPUTED)
     ]
-    counted = sum(result.outcome in (CAUGHT, MISSED, NOTICED) for result in found.results)
+    counted = sum(result.outcome in (CAUGHT, MISSED, NOTICED, STOPPED) for result in found.results)
     assert len(missed) <= LEFT_TO_STANDARD * counted, missed
 
 
@@ -330,14 +331,38 @@ def stops(given: Computation) -> Outputs:
 def test_a_kernel_that_stops_at_the_numbers_of_a_mutant_is_a_crash_of_the_mutant(
     pads: Bundle,
 ) -> None:
-    """And at those of a correct device a fault."""
-    (result,) = score(pads, [Mutant("stops", "reads what is not there", kernel=stops)]).results
-    assert (result.outcome, len(result.catching)) == (CAUGHT, len(result.differing))
+    """It says nothing of data, and catches nothing; that of a correct device is a fault."""
+    found = score(pads, [Mutant("stops", "reads what is not there", kernel=stops)])
+    (result,) = found.results
+    assert (result.outcome, result.catching) == (STOPPED, [])
+    assert {*result.stopped} == {*result.differing} and found.counts() == (0, 0)
+    assert result.why.endswith("cases stop its kernel: KeyError: 'no such input'")
     with pytest.raises(KeyError):
         score(pads, [], correct=Mutant("wrong", "stops", kernel=stops))
     (work, *_) = device_batches(pads, cases_by_page(pads, pads.ids)[0])
-    assert answer_or_crash(work, Mutant("stops", "", kernel=stops)) is None
-    assert answer_or_crash(work, NOTHING) is not None
+    wrong = answer_or_crash(work, Mutant("stops", "", kernel=stops))
+    assert wrong == (None, "KeyError: 'no such input'")
+    assert answer_or_crash(work, NOTHING)[0] is not None
+
+
+def test_cases_that_stop_a_mutant_are_counted_apart_from_those_that_catch_it(pads: Bundle) -> None:
+    def sometimes(given: Computation) -> Outputs:
+        return (
+            stops(given)
+            if given.gradient.ndim == 4
+            else {"gradInput": given.run()["gradInput"] + 1}
+        )
+
+    found = score(pads, [Mutant("sometimes", "stops now and then", kernel=sometimes)])
+    (result,) = found.results
+    assert result.outcome == CAUGHT and result.cases and result.stopped
+    assert not {*result.cases} & {*result.stopped}
+    (table, *_) = report.as_tables(found)
+    assert [str(cell) for cell in table.rows[0][2:]] == [
+        str(len(result.cases)),
+        str(len(result.stopped)),
+    ]
+    assert report.as_data(found)["mutants"][0]["stopped"] == result.stopped  # type: ignore[index]
 
 
 def test_a_difference_within_the_bound_is_not_caught(pads: Bundle) -> None:

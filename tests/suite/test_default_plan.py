@@ -191,6 +191,28 @@ def test_a_rank_that_the_shape_waits_for_is_the_first_that_the_page_lists() -> N
         assert args["scale"].shape == args["shift"].shape == (*batch, features)
 
 
+@pytest.mark.parametrize(("tier", "least"), [("smoke", 1.0), ("standard", 0.5)])
+def test_numbers_that_axes_are_as_long_as_are_extents(tier: str, least: float) -> None:
+    """Images that hold several blocks: their sizes are items of an array, and letters of a shape
+    equal them.
+    """
+    (page,) = catalog().of(catalog().operators["im2col_backward"])
+    suite = plan_suite([(page, plan_for(page.op, Path("nowhere")))], tier)
+    shapes = [
+        (case.call.args["gradOutput"].shape, case.call.args["out"].shape)
+        for case in suite.cases
+        if case.kind == "valid" and case.intent.startswith("covers every")
+    ]
+    large = [grad[-1] > 1 and min(out[-2:]) > 1 for grad, out in shapes]
+    assert large and sum(large) >= least * len(large)
+
+
+def test_scalars_that_axes_are_as_long_as_are_extents() -> None:
+    (page,) = catalog().of(catalog().operators["roi_align_v2_backward"])
+    tried = default_plan([page])["axes"]
+    assert max(tried["pooledHeight"]["values"]) > 8 and max(tried["pooledWidth"]["values"]) > 32
+
+
 EXTENDED = """
 op: aclnnReflectionPad2dBackward
 extends: default

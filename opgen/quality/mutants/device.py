@@ -50,16 +50,17 @@ def answer(cases: DeviceBatch, mutant: Mutant) -> Outputs:
         return {name: _write(cases, mutant, name, outputs[name]) for name in batch.wanted}
 
 
-def answer_or_crash(cases: DeviceBatch, mutant: Mutant) -> Outputs | None:
+def answer_or_crash(cases: DeviceBatch, mutant: Mutant) -> tuple[Outputs | None, str]:
     """The same, or None where a wrong device ends: it reads a null pointer, or it has numbers with
-    which its kernel cannot compute. What stops a correct one is a fault of the kernel.
+    which its kernel cannot compute, which the text says. What stops a correct one is a fault of
+    the kernel.
     """
     try:
-        return None if mutant.crashes(cases) else answer(cases, mutant)
-    except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
+        return None if mutant.crashes(cases) else answer(cases, mutant), ""
+    except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
         if mutant is NOTHING:
             raise
-        return None
+        return None, f"{type(error).__name__}: {error}"
 
 
 def _read(cases: DeviceBatch, name: str, mutant: Mutant) -> Array | None:

@@ -210,8 +210,10 @@ class _Axes:
                 values = (
                     usual.ITEMS[i % len(usual.ITEMS)] if kind == "int" else usual.numbers(parameter)
                 )
+                extent = usual.axis(self.pages, item)
+                values, step = (usual.extents(*extent), 2) if extent else (values, 1)
                 legal = self.rules.legal([(name, "lowest"), (name, "highest"), (item, "")], values)
-                self.add([item], legal, "several, one, none", {"smoke": legal[:2]})
+                self.add([item], legal, "several, one, none", {"smoke": legal[::step][:2]})
 
     def scalar(self, parameter: Parameter) -> None:
         """The words of a list, or usual numbers within the limits."""
@@ -223,7 +225,9 @@ class _Axes:
         if self.rules.bound((name, "")):
             return
         listed = self.rules.members((name, ""))
-        legal = self.rules.legal([(name, "")], usual.numbers(parameter))
+        extent = usual.axis(self.pages, name)
+        values = usual.extents(*extent) if extent else usual.numbers(parameter)
+        legal = self.rules.legal([(name, "")], values)
         if not listed and len(legal) == 1 and (name, "") not in self.taken:
             self.let[name] = repr(legal[0])
         self.add([name], listed or legal, "each that the page lists" if listed else "usual ones")

@@ -58,6 +58,24 @@ def extents(i: int, letters: int) -> list[int]:
     return (BATCH, CHANNELS, *BETWEEN)[i if i < 2 else 2 + i % len(BETWEEN)]
 
 
+def axis(pages: Sequence[Spec], name: str) -> tuple[int, int] | None:
+    """Which axis of a shape, and of how many, an equality of some page makes as long as a number
+    says, if one does.
+    """
+    return next(
+        (
+            (i, len(letters))
+            for spec in pages
+            for tensor in spec.parameters.values()
+            for _, letters in sorted(tensor.shapes.items(), reverse=True)
+            for i, letter in enumerate(letters)
+            for guard in spec.equalities.get((str(letter), ""), ())
+            if guard.when is None and guard.require.right[0].text == name
+        ),
+        None,
+    )
+
+
 def row(pages: Sequence[Spec], tensor: Parameter) -> str:
     """The shape of one axis of as many elements as an equality of some page asks for, if one does:
     a term of a plan.
