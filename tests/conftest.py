@@ -29,6 +29,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # whose workers have the environmen
     cache = tempfile.TemporaryDirectory(prefix="opgen-tests-cache-")
     atexit.register(cache.cleanup)
     os.environ["XDG_CACHE_HOME"] = cache.name  # nothing was checked by tests that ran before
+    shared = tempfile.TemporaryDirectory(prefix="opgen-tests-enumerated-")
+    atexit.register(shared.cleanup)
+    os.environ[enumerations.FOLDER] = shared.name
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,8 +55,8 @@ def small_suite() -> Suite:
 
 @pytest.fixture(scope="module", autouse=True)
 def enumerated_once(request: pytest.FixtureRequest) -> Generator[None]:
-    """What a worker has enumerated once is not enumerated again, but by the tests of enumerating:
-    see :func:`tests.support.enumerations.enumerated_once`.
+    """What a run has enumerated once is not enumerated again, but by the tests of enumerating: see
+    :func:`tests.support.enumerations.enumerated_once`.
     """
     with nullcontext() if request.path.parent.name == "suite" else enumerations.enumerated_once():
         yield

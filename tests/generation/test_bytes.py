@@ -18,6 +18,7 @@ from opgen.bundle.read.reader import Bundle
 from opgen.generation import engine, storage
 from opgen.numerics.recipes import RECIPES
 from opgen.suite.batch import Batch
+from tests.support.enumerations import FOLDER
 from tests.support.processors import environments, fault
 from tests.support.suites import PAGES, suite, together
 
@@ -33,13 +34,13 @@ SUMS_AND_FUNCTIONS = ("convolution_backward.atlas", "gelu_backward_v2", "log_sof
 
 
 def written(path: Path, workers: int = 1, **environment: str) -> bytes:
-    """The bytes of the smoke bundle that another process writes."""
+    """The bytes of the smoke bundle that another process enumerates and writes."""
     script = SCRIPT.format(names=SUMS_AND_FUNCTIONS, workers=workers)
     run = [sys.executable, "-c", script, str(path)]
     subprocess.run(
         run,
         check=True,
-        env={**os.environ, **environment},
+        env={**os.environ, FOLDER: "", **environment},
         cwd=Path(__file__).parents[2],
         capture_output=True,
     )
