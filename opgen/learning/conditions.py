@@ -126,7 +126,8 @@ def features(view: TableView) -> list[Feature]:
                     add(f"{name}[{i}]", name, "bool", values, column.length > i)
         elif isinstance(column, ScalarColumn | TypedColumn) and column.values.dtype.kind in "bif":
             kind = "bool" if column.values.dtype.kind == "b" else "attribute"
-            add(name, name, kind, column.values, there)
+            whole = view.spec.scope.kind((name, "")) is not None
+            add(name if whole else f"len({name})", name, kind, column.values, there)
             if isinstance(column, TypedColumn):
                 add(f"{name}.dtype", name, "dtype", column.dtype, there)
     tensors = [(n, c) for n, c in table.columns.items() if isinstance(c, TensorColumn)]

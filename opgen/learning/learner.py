@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
 from opgen.calls.factorize import by_key
-from opgen.learning.conditions import OWN, Feature, features, own
+from opgen.learning.conditions import OWN
 from opgen.learning.lesson import (
     Finding,
     Lesson,
@@ -25,14 +24,13 @@ from opgen.learning.lesson import (
     returns,
     said_by,
 )
-from opgen.learning.pooling import pooled, widened
+from opgen.learning.pooling import pooled, together, widened
 from opgen.learning.precedence import answering, kind, ordered
-from opgen.learning.splitting import LEAST, Share, split
+from opgen.learning.shares import AS_THE_PAGE, OTHERS, Shares, names
+from opgen.learning.splitting import LEAST, split
 from opgen.learning.statuses import DIED, Returned
 from opgen.spec.rules import Rule
 
-AS_THE_PAGE, OTHERS = -2, -3
-"""No statuses: that the page admits what was returned; that nothing is usual."""
 PASSES = 6
 """How often the rules are gone over, at most."""
 
@@ -61,10 +59,7 @@ class _Learner:
         self.suspects = self.enforced
         self.blamed = np.zeros_like(self.enforced)
         self.decided: list[np.ndarray] = []
-
-    @cached_property
-    def features(self) -> list[Feature]:
-        return features(self.judgement.view)
+        self.shares = Shares(returned)
 
     # one pass -------------------------------------------------------------------------------------
     def findings(self, known: tuple[Finding, ...]) -> tuple[Finding, ...]:
@@ -73,8 +68,10 @@ class _Learner:
         self.suspects = self.enforced & self.returning(known)
         self.blame()
         self.decided = [self.deciding(i) for i in range(len(self.spec.rules))]
-        said = [self.extended(each) for each in pooled(self.of_rules(), self.spec.rule)]
-        return (*widened(said, self.returned, self.decided), *self.of_none())
+        found = self.shares.across(pooled(self.of_rules(), self.spec.rule))
+        said = [self.extended(each) for each in found]
+        wide = widened(said, self.returned, self.decided)
+        return (*together(wide, self.spec.rule), *self.of_none())
 
     def returning(self, known: tuple[Finding, ...]) -> np.ndarray:
         """(rules, rows) bool: for all that is known, the rule returns the status of the call."""
@@ -136,7 +133,7 @@ class _Learner:
         those that no call decides, too.
         """
         kinds = {kind(self.spec.rule[rule]) for rule in finding.rules}
-        if finding.hint or finding.when or len(finding.rules) < 2 or len(kinds) > 1:
+        if finding.against or finding.when or len(finding.rules) < 2 or len(kinds) > 1:
             return finding
         alike = [i for i, rule in enumerate(self.spec.rules) if kind(rule) in kinds]
         spoken = {self.spec.rules[i].id for i in alike if len(self.decided[i])}
@@ -176,14 +173,12 @@ class _Learner:
             return
         usual = _usual(outcome)
         explained = outcome == usual
-        names = [self.about(each) for each in rules]
-        known = [feature.at(rows) for feature in self.features]
-        known += own(known, names, rule) if len(rules) > 1 else ()
-        related = {OWN, *set.intersection(*({n for n, _ in each.refs} for each in rules))}
+        related = {OWN, *set.intersection(*map(names, rules))}
         related |= {rules[0].parameter or ""} if len(rules) == 1 else set()
-        for part in split(known, rows, outcome, usual, related):
+        unheard = [self.spec.rules[i] for i in silent]
+        for part in self.shares.told_apart(rules, rows, rule, outcome, usual, related):
             explained |= part.rows
-            yield from self.shared(rules, rows, rule, part, silent)
+            yield from self.shares.findings(rules, rows, rule, part, unheard)
         for i, each in enumerate(rules):
             mine = rule == i
             if mine.any():
@@ -193,13 +188,12 @@ class _Learner:
         self, rule: Rule, rows: np.ndarray, outcome: np.ndarray, explained: np.ndarray, usual: int
     ) -> Iterator[Finding]:
         """What a rule has by itself, beside what is ``explained``, (rows,) bool."""
-        related = {name for name, _ in rule.refs} | {rule.parameter or ""}
-        known = [feature.at(rows) for feature in self.features]
+        related = names(rule) | {rule.parameter or ""}
         explained = explained.copy()
-        alone = np.zeros(len(rows), dtype=np.intp)
-        for part in split(known, rows, outcome, usual, related, explained):
+        mine = [rule], rows, np.zeros(len(rows), dtype=np.intp)
+        for part in self.shares.told_apart(*mine, outcome, usual, related, explained):
             explained |= part.rows
-            yield from self.shared([rule], rows, alone, part)
+            yield from self.shares.findings(*mine, part)
         own = _usual(outcome)
         if own != AS_THE_PAGE and not said_by(rule, outcome).any():
             calls = tuple(np.unique(rows[outcome == own]).tolist())
@@ -208,38 +202,12 @@ class _Learner:
         elif usual != AS_THE_PAGE and explained.all():
             yield from self.uniform([rule], rows[outcome == usual])
         elif usual != AS_THE_PAGE:
-            for part in split(known, rows, outcome, OTHERS, related, outcome != usual):
-                yield from self.shared([rule], rows, alone, part)
+            for part in self.shares.told_apart(*mine, outcome, OTHERS, related, outcome != usual):
+                yield from self.shares.findings(*mine, part)
         for number in np.unique(outcome[~explained]).tolist():
             calls = tuple(rows[~explained & (outcome == number)].tolist())
             against = tuple(rows[outcome != number].tolist())
             yield Finding((rule.id,), "", number, calls, len(rows), True, against)
-
-    def shared(
-        self,
-        rules: Sequence[Rule],
-        rows: np.ndarray,
-        rule: np.ndarray,
-        part: Share,
-        silent: Sequence[int] = (),
-    ) -> Iterator[Finding]:
-        """The findings that a share is: one, or one for each rule where it is about what each is
-        about.
-        """
-        of = [rules[i] for i in np.unique(rule[part.rows]).tolist()]
-        of += [self.spec.rules[i] for i in silent]
-        calls, asked = tuple(np.unique(rows[part.rows]).tolist()), len(np.unique(rows))
-        differs = not said_by(rules[0], np.array([part.status]))[0]
-        common = (part.status, calls, asked, differs)
-        if OWN not in part.when:
-            yield Finding(tuple(each.id for each in of), part.when, *common)
-            return
-        for each in of:
-            yield Finding((each.id,), part.when.replace(OWN, self.about(each)), *common)
-
-    def about(self, rule: Rule) -> str:
-        """The parameter that a rule is about: its own, or the first that it compares."""
-        return rule.parameter or next((name for name, _ in rule.refs), "")
 
     def uniform(
         self, rules: Sequence[Rule], rows: np.ndarray, silent: Sequence[int] = ()
@@ -262,7 +230,8 @@ class _Learner:
         if not refused.any():
             return
         explained = ~refused
-        for part in split([feature.at(rows) for feature in self.features], rows, outcome, 0):
+        known = [feature.at(rows) for feature in self.shares.features]
+        for part in split(known, rows, outcome, 0):
             explained |= part.rows
             calls = tuple(rows[part.rows].tolist())
             yield Finding((), part.when, part.status, calls, int(refused.sum()), True)

@@ -45,7 +45,7 @@ class Finding:
 
     @property
     def hint(self) -> bool:
-        return bool(self.against) or not (self.rules or len(self.calls) >= LEAST)
+        return bool(self.against) or len(self.calls) < LEAST
 
 
 @dataclass(frozen=True)

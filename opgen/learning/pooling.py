@@ -9,6 +9,7 @@ from itertools import chain
 
 import numpy as np
 
+from opgen.calls.factorize import by_key
 from opgen.learning.conditions import about_emptiness
 from opgen.learning.lesson import Finding, enforced, holding
 from opgen.learning.precedence import kind, subject
@@ -28,14 +29,7 @@ def pooled(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> Iterator[F
         alike_in = (place,) if finding.against else ("",) if settled else kind(rule)
         alike[alike_in, finding.when, finding.status, finding.differs].append(finding)
     for group in alike.values():
-        first = group[0]
-        if len(group) > 1:
-            calls = tuple(sorted({call for each in group for call in each.calls}))
-            ids = tuple(dict.fromkeys(rule for each in group for rule in each.rules))
-            asked = sum(each.asked for each in group)
-            yield replace(first, rules=ids, calls=calls, asked=max(len(calls), asked))
-        else:
-            yield first
+        yield _one(group)
 
 
 def widened(
@@ -69,6 +63,44 @@ def widened(
         rules = tuple(dict.fromkeys((*finding.rules, *more)))
         yield replace(finding, rules=rules, calls=calls, asked=asked)
     yield from (each for each in few if not covered.issuperset(each.calls))
+
+
+def together(findings: Iterable[Finding], rules: Mapping[str, Rule]) -> Iterator[Finding]:
+    """The same; what few calls show of each of several rules, whatever the call, is one finding:
+    first of rules about the same thing, then of any. The few that are left then join the finding of
+    that kind which most calls show: it is about all rules that the library treats so.
+    """
+    few: list[Finding] = []
+    enough: list[Finding] = []
+    for finding in findings:
+        alone = finding.hint and not finding.when and not finding.against
+        (few if alone else enough).append(finding)
+    for alike in (subject, lambda rule: ""):
+        groups = by_key(
+            ((alike(rules[each.rules[0]]), each.status, each.differs), each) for each in few
+        )
+        merged = [_one(group) for group in groups.values()]
+        few = [each for each in merged if each.hint]
+        enough += (each for each in merged if not each.hint)
+    for finding in few:
+        said = finding.status, finding.differs
+        kin = [e for e in enough if not (e.when or e.hint) and (e.status, e.differs) == said]
+        if kin:
+            most = max(kin, key=lambda each: len(each.calls))
+            enough[enough.index(most)] = _one([most, finding])
+        else:
+            enough.append(finding)
+    yield from enough
+
+
+def _one(findings: Sequence[Finding]) -> Finding:
+    """Findings that say the same of several rules."""
+    if len(findings) == 1:
+        return findings[0]
+    calls = tuple(sorted({call for each in findings for call in each.calls}))
+    ids = tuple(dict.fromkeys(rule for each in findings for rule in each.rules))
+    asked = max(len(calls), sum(each.asked for each in findings))
+    return replace(findings[0], rules=ids, calls=calls, asked=asked)
 
 
 def _is_of_few_calls(finding: Finding) -> bool:

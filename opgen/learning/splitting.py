@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,8 +14,6 @@ LEAST = 3
 """Calls on either side of a condition that carry it."""
 ENOUGH = LEAST - 1e-3
 """The same of sums of parts of calls."""
-PLAIN = 2 - 1e-3
-"""Calls that carry a condition on a word, a rank or a truth of which the rule speaks."""
 DOUBT = 0.1
 """How many conditions on strange things, of all that are tried, may hold by chance."""
 PAIR = 2.0
@@ -41,6 +40,7 @@ def split(
     usual: int,
     related: Set[str] = frozenset(),
     explained: np.ndarray | None = None,
+    beyond: Callable[[str, int], int] = lambda when, status: 0,
 ) -> Iterator[Share]:
     """Shares of the calls at ``rows``, of which ``known`` speaks, that did not return what is
     ``usual``; ``outcome`` (rows,) is what each returned. Of all conditions that are carried, the
@@ -56,9 +56,10 @@ def split(
         for status in np.unique(outcome[left & (outcome != usual)]).tolist():
             wanted = left & (outcome == status)
             against = outcome != status
-            if weight[wanted].sum() < PLAIN or not against.any():
+            if weight[wanted].sum() < ENOUGH or not against.any():
                 continue
-            found = _best(known, wanted * weight, against * weight, related, tried)
+            others = partial(_others, beyond, status)
+            found = _best(known, wanted * weight, against * weight, related, tried, others)
             if found is not None and (best is None or found[0] > best[0]):
                 best = (*found, status)
         if best is None:
@@ -69,16 +70,22 @@ def split(
         left &= ~part
 
 
+def _others(beyond: Callable[[str, int], int], status: int, when: str) -> int:
+    return beyond(when, status)
+
+
 def _best(
     known: Sequence[Feature],
     wanted: np.ndarray,
     against: np.ndarray,
     related: Set[str],
     tried: int,
+    beyond: Callable[[str], int],
 ) -> tuple[float, Condition] | None:
     """The condition, or the two together, that most of the wanted calls and no other call meet.
     ``wanted`` and ``against`` (rows,) are how much each call counts,
-    ``tried`` is how many features there were to choose from.
+    ``tried`` is how many features there were to choose from, ``beyond`` how many more calls do not
+    meet a condition.
     """
     singles = sorted(candidates(known, wanted > 0, related), key=lambda each: each.cost)
     if not singles:
@@ -91,14 +98,15 @@ def _best(
     holds, hits, misses = holds[enough], hits[enough], misses[enough]
     outside, strange = float(against.sum()) + 1e-9, np.array([each.strange for each in singles])
     chance = _chance(float(wanted.sum()), float(against.sum()))
-    plain = ~strange & [each.word for each in singles]
-    carried = (misses == 0) & (hits >= np.where(plain, PLAIN, ENOUGH))
+    carried = (misses == 0) & (hits >= ENOUGH)
     carried &= ~strange | (chance[(hits + 1e-3).astype(np.int64)] * tried <= DOUBT)
     best: tuple[float, Condition] | None = None
+    few = outside < LEAST
     for i in np.flatnonzero(carried).tolist():
-        needed = 1 if singles[i].word else LEAST
         score = float(hits[i]) - singles[i].cost
-        if outside >= needed and (best is None or score > best[0]):
+        if best is not None and score <= best[0]:
+            continue
+        if outside + (beyond(singles[i].text) if few and singles[i].word else 0) >= LEAST:
             best = score, singles[i]
     if outside >= LEAST:
         useful = np.flatnonzero(hits >= ENOUGH)[:MOST_PAIRED]

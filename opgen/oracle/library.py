@@ -98,8 +98,11 @@ class LibraryAnswers:
 
     @property
     def crashing(self) -> np.ndarray:
-        """(rows,) bool: a check is known to end the host process."""
-        return np.asarray(self.may_answer(CRASH) & ~self.faulty)
+        """(rows,) bool: a check is known to end the host process, and a person stands behind it. A
+        call that was only observed to end one is still worth making.
+        """
+        fatal = [CRASH in stage.codes and stage.excuses for stage in self.page.stages]
+        return np.asarray(np.array([*fatal, False, False])[self.stage] & ~self.faulty)
 
     @property
     def faulty(self) -> np.ndarray:

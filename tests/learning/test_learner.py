@@ -14,12 +14,16 @@ from opgen.learning import statuses
 from opgen.learning.conditions import Feature, candidates, features, own, varying
 from opgen.learning.learner import learn
 from opgen.learning.lesson import Finding, Lesson
+from opgen.learning.shares import Shares
 from opgen.learning.splitting import split
 from opgen.learning.statuses import DIED
 from opgen.model import CRASH, Call, Code, TensorDesc
+from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
+from opgen.spec.language.parse import condition
 from tests.learning import planted
 from tests.learning.planted import Deviation
+from tests.support import suites
 
 PAD, POOL = "aclnnReflectionPad2dBackward", "aclnnAvgPool2dBackward"
 
@@ -199,15 +203,48 @@ def test_two_calls_are_a_hint(tmp_path: Path) -> None:
     assert deviating(taught)
 
 
-@pytest.mark.parametrize(("calls", "about", "told"), [(1, 0, 0), (2, 0, 1), (2, 1, 0)])
-def test_two_calls_carry_a_condition_on_a_word_of_the_rule_and_one_does_not(
-    calls: int, about: int, told: int
+@pytest.mark.parametrize(
+    ("calls", "others", "beyond", "told"),
+    [(2, 5, 9, 0), (3, 5, 0, 1), (3, 2, 0, 0), (3, 2, 1, 1), (3, 1, 1, 0)],
+)
+def test_three_calls_on_either_side_carry_a_condition(
+    calls: int, others: int, beyond: int, told: int
 ) -> None:
-    rank = np.array([4] * 5 + [3] * calls)
+    """Calls that decide nothing may stand on the side where the page's answer stays."""
+    rank = np.array([4] * others + [3] * calls)
     known = [Feature("self.rank", "self", "int", rank, rank > 0)]
     status = np.where(rank == 3, 0, 161002)
-    parts = split(known, np.arange(len(rank)), status, 161002, {("self", "padding")[about]})
+    asked: list[tuple[str, int]] = []
+
+    def elsewhere(when: str, status: int) -> int:
+        asked.append((when, status))
+        return beyond
+
+    parts = split(known, np.arange(len(rank)), status, 161002, {"self"}, None, elsewhere)
     assert [each.when for each in parts] == ["self.rank == 3"] * told
+    assert set(asked) <= {("self.rank == 3", 0), ("self.rank != 4", 0)}
+
+
+def test_calls_of_several_rules_carry_a_condition_together(tmp_path: Path) -> None:
+    """One call of each of three rules was accepted, and all three calls are of one dtype."""
+    rules = ("gradOutput.rank", "self.shape", "out_width")
+    returned = statuses.read(
+        [planted.write(tmp_path / "calls.jsonl", planted.returned(planted.calls(PAD)))], catalog()
+    ).pages[0]
+    shares, table = Shares(returned), returned.judgement.table
+    half = np.flatnonzero(table.tensors["self"].dtype == vocabulary().index["dtype"]["FLOAT16"])
+    full = np.flatnonzero(table.tensors["self"].dtype == vocabulary().index["dtype"]["FLOAT"])
+    hints = [
+        Finding((rule,), "", 0, (int(half[i]),), 3, True, tuple(full[2 * i : 2 * i + 2].tolist()))
+        for i, rule in enumerate(rules)
+    ]
+    alone = list(shares.across(hints[:1]))
+    assert alone == hints[:1]
+    found = list(shares.across(hints))
+    assert [each.hint for each in found] == [False]
+    assert set(found[0].rules) == set(rules)
+    assert found[0].when.endswith(".dtype == 'FLOAT16'")
+    assert set(found[0].calls) == set(half[:3].tolist())
 
 
 def test_what_most_calls_returned_answers_where_none_did_as_the_page(tmp_path: Path) -> None:
@@ -338,3 +375,12 @@ def test_a_list_of_words_needs_evidence_for_each() -> None:
         feature = Feature("x.format", "x", "format", values, np.ones(len(seen), dtype=bool))
         shares = list(split([feature], np.arange(len(seen)), outcome, 9, {"x"}))
         assert len(shares) == found
+
+
+def test_the_length_of_a_list_of_tensors_is_named_in_conditions() -> None:
+    spec = next(spec for spec in catalog().specs if spec.name == "lstm_backward")
+    [table] = suites.suite("lstm_backward", "smoke").cases.calls
+    told = [each for each in features(judge(spec, table).view) if each.bound.any()]
+    assert {"len(hx)", "len(params)"} <= {each.term for each in told}
+    for each in told:
+        condition(each.spelled([each.values[each.bound][0].item()]), spec.scope)

@@ -111,6 +111,20 @@ def test_a_bundle_says_which_library_is_behind_it(
         assert crash - left == {"padding.null"}, "what ends the host is for another plan"
 
 
+def test_what_nobody_accepted_leaves_no_case_out(bundle: Path, tmp_path: Path) -> None:
+    observed = NULLS.replace(', accepted: "A, 1"', "")
+    seen = _folder(tmp_path / "seen", "9.9", observed)
+    own = tmp_path / "own.h5"
+    opgen.generate([PAD], products=["ascend910b"], output=own, workers=1, library=seen)
+    with opgen.open(bundle) as shipped, opgen.open(own) as file:
+        assert set(file.ids) == set(shipped.ids)
+        null = _alone(file, "padding.null")
+        answer = file[null].library
+        assert answer is not None
+        assert (answer.codes, answer.accepted) == ((CRASH,), False)
+        assert null in deadly(file), "it runs last all the same"
+
+
 def test_diff_judges_the_stored_calls_anew(bundle: Path, folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "results.h5"
     with opgen.open(bundle) as file:
