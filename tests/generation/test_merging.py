@@ -14,6 +14,10 @@ from opgen.generation import engine, merging
 from opgen.generation.header import header
 from opgen.generation.merging import merge
 from opgen.suite.selection import Request
+from tests.support.suites import OF_EACH_KIND, SLOW
+
+SOME: dict[str, object] = {} if SLOW else {"operators": sorted(OF_EACH_KIND)}
+"""Whose cases are shared out: operators of each kind, and all where the tests take their time."""
 
 PADDED = {"shape": [1, 2, 5, 5], "dtype": "FLOAT", "format": "ND"}
 IMAGE = {**PADDED, "shape": [1, 2, 3, 3]}
@@ -34,12 +38,12 @@ def write(path: Path, seed: int = 0, **asked: object) -> Path:
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("parts")
-    return [write(folder / f"{i}.h5", shard=f"{i}/3") for i in (1, 2, 3)]
+    return [write(folder / f"{i}.h5", shard=f"{i}/3", **SOME) for i in (1, 2, 3)]
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return write(tmp_path_factory.mktemp("whole") / "whole.h5").read_bytes()
+    return write(tmp_path_factory.mktemp("whole") / "whole.h5", **SOME).read_bytes()
 
 
 def test_what_generate_left_unfinished_is_not_replaced(
@@ -72,7 +76,7 @@ def test_all_parts_in_any_order_are_the_whole(
 
 
 def test_one_part_of_one_is_the_whole(whole: bytes, tmp_path: Path) -> None:
-    merge([write(tmp_path / "all.h5", shard="1/1")], tmp_path / "joined.h5")
+    merge([write(tmp_path / "all.h5", shard="1/1", **SOME)], tmp_path / "joined.h5")
     assert (tmp_path / "joined.h5").read_bytes() == whole
 
 
@@ -95,7 +99,7 @@ def test_a_part_twice(parts: list[Path], tmp_path: Path) -> None:
 
 
 def test_a_part_of_another_seed(parts: list[Path], tmp_path: Path) -> None:
-    other = write(tmp_path / "other.h5", 7, shard="3/3")
+    other = write(tmp_path / "other.h5", 7, shard="3/3", **SOME)
     refused(
         [*parts[:2], other],
         tmp_path,
@@ -110,14 +114,14 @@ def test_a_part_of_another_plan(parts: list[Path], tmp_path: Path) -> None:
 
 def test_a_part_of_another_split(parts: list[Path], tmp_path: Path) -> None:
     refused(
-        [*parts[:2], write(tmp_path / "other.h5", shard="3/4")],
+        [*parts[:2], write(tmp_path / "other.h5", shard="3/4", **SOME)],
         tmp_path,
         "other.h5: is part 3/4, and .*1.h5 is part 1/3",
     )
 
 
 def test_other_cases_of_the_same_plan(parts: list[Path], tmp_path: Path) -> None:
-    other = write(tmp_path / "other.h5", shard="3/3", patterns=["*.invalid.*"])
+    other = write(tmp_path / "other.h5", shard="3/3", patterns=["*.invalid.*"], **SOME)
     refused(
         [*parts[:2], other],
         tmp_path,
