@@ -43,7 +43,7 @@ def questions(lesson: Lesson, table: CallTable) -> list[Question]:
     many products as there are; those like calls that ended the host come last.
     """
     judgement = judge(lesson.returned.spec, table)
-    broken = enforced(judgement, [each for each in lesson.entries if len(each.calls) >= LEAST])
+    broken = enforced(judgement, lesson.entries)
     alone = (broken.sum(axis=0) == 1) & _new(lesson.returned.judgement.table, table)
     deadly = _deadly(lesson, judgement)
     asked: list[Question] = []

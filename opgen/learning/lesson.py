@@ -28,8 +28,7 @@ OPEN = -9
 class Finding:
     """What the library does where ``when`` holds and one of ``rules`` is broken; without rules, to
     calls that break none. ``calls`` are the positions of those that show it, ``against`` of those
-    that contradict it: a finding with any against it is a hint, as is one of few calls that break
-    nothing.
+    that contradict it: a finding with too few calls, or with any against it, is a hint.
 
     ``differs``: the page does not admit the status. ``beside``: one of these rules is broken, too.
     """
