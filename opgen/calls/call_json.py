@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from opgen.calls import reals
-from opgen.calls.argument_json import ArgumentFault, argument
+from opgen.calls.argument_json import MAX_RANK, ArgumentFault, argument
 from opgen.calls.kinds import KINDS, members, prototype
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import AclScalar, Argument, Call, TensorDesc, did_you_mean
@@ -22,6 +22,12 @@ MOST_FAULTS = 8
 _END = "\n"
 """What stands behind the last piece of a line, and on no line."""
 _DECODER = json.JSONDecoder()
+_NUMBER = r"(?:0|[1-9]\d{0,17})"
+_PLAIN = re.compile(
+    rf'{{"shape": \[({_NUMBER}(?:, {_NUMBER}){{0,{MAX_RANK - 1}}})\],'
+    r' "dtype": "(\w+)", "format": "(\w+)"}'
+)
+"""A tensor as most lines have it, which is read in fewer steps."""
 _OPENING = re.compile(r' ?"op": "(\w+)", "product": "(\w+)", "args": \{"(\w+)": ')
 
 
@@ -48,7 +54,11 @@ class ArgumentReader:
     """
 
     def __init__(self, most: int = 100_000, room: int = 1 << 25) -> None:
-        self._known: dict[str, dict[bytes | str, Argument]] = {kind: {} for kind in KINDS}
+        alike: dict[object, dict[bytes | str, Argument]] = {}
+        self._known = {
+            name: alike.setdefault((kind.family, kind.element, kind.pointer), {})
+            for name, kind in KINDS.items()
+        }
         self._most = most
         self.texts: dict[str, tuple[Call, Mapping[str, object]]] = {}
         self._room = self._free = room
@@ -88,17 +98,17 @@ class ArgumentReader:
                 arguments[name] = known[written]
             except KeyError:
                 try:
-                    arguments[name] = self._remembered(written, value, kind)
+                    arguments[name] = self._kept(written, argument(value, KINDS[kind]), kind)
                 except ArgumentFault as fault:
                     if name in args:
                         faults += [f"args.{name}{text}" for text in fault.args]
         return arguments, faults
 
-    def _remembered(self, written: bytes | str, value: object, kind: str) -> Argument:
-        """What a ``value`` that is not known yet is as an argument of a kind."""
+    def _kept(self, written: bytes | str, read: Argument, kind: str) -> Argument:
+        """An argument of a kind, which from now on is known as it was ``written``."""
         if len(self._known[kind]) > self._most:
             self._known[kind].clear()
-        read = self._known[kind][written] = argument(value, KINDS[kind])
+        self._known[kind][written] = read
         return read
 
     def by_pieces(self, text: str, prototypes: Mapping[str, Mapping[str, str]]) -> Call | None:
@@ -128,10 +138,19 @@ class ArgumentReader:
 
     def _piece(self, piece: str, kind: str) -> Argument:
         """What a piece of a line is as an argument; raises ValueError if it is not one value."""
+        plain, index = _PLAIN.fullmatch(piece), vocabulary().index
+        if (
+            plain
+            and KINDS[kind].family == "tensor"
+            and plain[2] in index["dtype"]
+            and plain[3] in index["format"]
+        ):
+            shape = tuple(map(int, plain[1].split(", ")))
+            return self._kept(piece, TensorDesc(shape, plain[2], plain[3]), kind)
         value, end = _DECODER.raw_decode(piece)
         if end < len(piece) or piece.count(":") != (len(value) if type(value) is dict else 0):
             raise ValueError(piece)
-        return self._remembered(piece, value, kind)
+        return self._kept(piece, argument(value, KINDS[kind]), kind)
 
 
 def make_call(

@@ -34,6 +34,8 @@ LONGEST_LINE = 1 << 24
 SHORTEST_CALL = 64
 """No call has fewer characters: so many does a blank line count of those that a compressed file may
 expand to."""
+SMALLEST_PART, LARGEST_PART = 1 << 22, 1 << 26
+"""Bytes of a part of a file: fewer are not worth a process, and more may not fit into memory."""
 _DECODER = json.JSONDecoder()
 _ID = re.compile(r'\{"id": ?"([^"\\\x00-\x1f]+)",')
 """How a line begins that says the id first, and plainly."""
@@ -65,12 +67,14 @@ def read_calls(
     prototypes: Mapping[str, Mapping[str, str]],
     skipped: list[Problem] | None = None,
     foreign: list[ForeignCall] | None = None,
+    part: range | None = None,
 ) -> list[NamedCall]:
     """Read a ``.jsonl`` or ``.jsonl.gz`` file, or standard input for ``-``; raises FileError with
     every bad line, unless ``skipped`` takes them; ``foreign`` takes those of other operators and
     editions.
 
-    ``prototypes`` maps each api to its parameters and their kinds.
+    ``prototypes`` maps each api to its parameters and their kinds. Of one of the :func:`parts` of a
+    file, lines are counted from its start.
     """
     name = "<stdin>" if str(source) == "-" else str(source)
     calls: list[NamedCall] = []
@@ -79,8 +83,9 @@ def read_calls(
     reader = ArgumentReader()
     try:
         with gc_paused():
-            for number, raw in enumerate(_lines(source), 1):
-                line = (raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw).strip()
+            for number, raw in enumerate(_lines(source, part), 1):
+                opens = number == 1 and not (part and part.start)
+                line = (raw.removeprefix(_BYTE_ORDER_MARK) if opens else raw).strip()
                 if not line:
                     continue
                 try:
@@ -116,7 +121,29 @@ def read_calls(
     return calls
 
 
-def _lines(source: str | Path) -> Iterator[str]:
+def parts(source: str | Path, number: int, smallest: int = SMALLEST_PART) -> list[range]:
+    """The places of the bytes of a file, cut at ends of lines into ``number`` parts, or fewer if it
+    is small, or more if it is large; none for standard input, a packed file and what is no file.
+    """
+    if str(source).endswith(".gz") or not Path(source).is_file():
+        return []
+    cuts = [0]
+    with open(source, "rb") as stream:
+        whole = stream.seek(0, io.SEEK_END)
+        size = min(max(whole // number, smallest), LARGEST_PART)
+        while cuts[-1] < whole:
+            stream.seek(cuts[-1] + size)
+            stream.readline(LONGEST_LINE)
+            cuts.append(min(stream.tell(), whole))
+    return list(map(range, cuts, cuts[1:]))
+
+
+def _lines(source: str | Path, part: range | None = None) -> Iterator[str]:
+    if part is not None:
+        with open(source, "rb") as file:
+            file.seek(part.start)
+            yield from _short(io.TextIOWrapper(io.BytesIO(file.read(len(part))), encoding="utf-8"))
+        return
     if str(source) == "-":
         if sys.stdin is None:
             raise OSError("standard input is closed")

@@ -61,37 +61,46 @@ def command(
     not a call. With --skip-bad-lines, it names such lines and judges the others; it exits 2 if all
     lines are bad. For an empty file, it prints nothing and exits 0.
     """
-    from opgen.calls.jsonl import read_calls
+    from opgen.calls.jsonl import parts, read_calls
     from opgen.cli import BAD, DIFFERENCE
-    from opgen.files.gc_pause import gc_paused
+    from opgen.generation.processes import cores, mapped
     from opgen.model import Problem
     from opgen.oracle import callfiles
     from opgen.oracle.errata_folder import errata_of
+    from opgen.oracle.printing import Printed, in_parts
     from opgen.report.terminal import counted, visible
     from opgen.spec.catalog import catalog
 
     pages, source = catalog(edition), errata_of(library)
     skipped: list[Problem] | None = [] if skip_bad_lines else None
-    answers = callfiles.judge_calls(read_calls(calls, pages.kinds, skipped), pages, source)
     asked: Truth = truth  # type: ignore[assignment]
-    lines = (
-        callfiles.json_lines(answers, pages, asked)
-        if form == "json"
-        else (
-            visible(line)
-            for answer in answers
-            for line in callfiles.as_text(answer, pages, asked).split("\n")
+
+    def work(part: range | None) -> Printed:
+        bad = None if part else skipped
+        answers = callfiles.judge_calls(
+            read_calls(calls, pages.kinds, bad, part=part), pages, source
         )
-    )
-    with gc_paused():
-        sys.stdout.writelines(f"{line}\n" for line in lines)
-    if not answers and not skipped:
+        lines = (
+            callfiles.json_lines(answers, pages, asked)
+            if form == "json"
+            else (
+                visible(line)
+                for answer in answers
+                for line in callfiles.as_text(answer, pages, asked).split("\n")
+            )
+        )
+        return Printed.of(answers, lines, asked)
+
+    printed = in_parts(work, parts(calls, cores()), mapped())
+    sys.stdout.writelines(part.text for part in printed)
+    judged = sum(len(part.ids) for part in printed)
+    if not judged and not skipped:
         click.echo(f"{'standard input' if calls == '-' else calls}: no calls", err=True)
     for problem in skipped or ():
         click.echo(visible(problem), err=True)
-    invalid = [answer.call.id for answer in answers if answer.refused(asked)] if fail_on else []
+    invalid = [name for part in printed for name in part.refused] if fail_on else []
     if invalid:
-        told = f"{len(invalid)} of {counted(len(answers), 'call')} invalid, such as {invalid[0]}"
+        told = f"{len(invalid)} of {counted(judged, 'call')} invalid, such as {invalid[0]}"
         click.echo(visible(told), err=True)
     if skipped or invalid:
-        raise click.exceptions.Exit(DIFFERENCE if answers else BAD)
+        raise click.exceptions.Exit(DIFFERENCE if judged else BAD)

@@ -5,6 +5,7 @@ are made of.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from random import Random
 
 from opgen.calls.jsonl import NamedCall
@@ -111,11 +112,11 @@ OPERATORS: dict[str, Callable[[Random], dict[str, Argument]]] = {
 
 
 def signatures(count: int, seed: int = 0) -> Iterator[Call]:
-    """``count`` calls, no two alike, the operators in turn."""
-    draw, seen = Random(seed), set()
-    apis = list(OPERATORS)
-    while len(seen) < count:
-        api = apis[len(seen) % len(apis)]
+    """``count`` calls, no two alike, the operators in turn; one that has no more is passed over."""
+    draw, seen = Random(seed), set[object]()
+    for api in cycle(OPERATORS):
+        if len(seen) == count:
+            return
         args = OPERATORS[api](draw)
         key = (api, *args.values())
         if key not in seen:

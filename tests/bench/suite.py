@@ -427,25 +427,37 @@ def reading(words: Sequence[str]) -> None:
 
 
 def judging(words: Sequence[str]) -> None:
+    def written(path: Path, calls: Sequence[NamedCall]) -> None:
+        lines = [
+            json.dumps(
+                {"id": n.id, "op": n.call.api, "product": n.call.product, "args": to_json(n.call)}
+            )
+            for n in calls
+        ]
+        path.write_text("\n".join(lines), encoding="utf-8")
+
     calls = [named for named in mixed(100_000, 10) if named.call.api == "aclnnConvolutionBackward"]
-    lines = [
-        json.dumps(
-            {"id": n.id, "op": n.call.api, "product": n.call.product, "args": to_json(n.call)}
-        )
-        for n in calls
-    ]
     with section("judging convolutions, one core") as folder:
-        (folder / "calls.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        written(folder / "calls.jsonl", calls)
 
         def whole() -> None:
-            for answer in json_lines(
-                judge_calls(read_calls(folder / "calls.jsonl", catalog().kinds), catalog())
-            ):
+            read = read_calls(folder / "calls.jsonl", catalog().kinds)
+            for answer in json_lines(judge_calls(read, catalog()), catalog()):
                 assert answer
 
-        judged, read = interleaved(lambda: judge_calls(calls, catalog()), whole, rounds=3)
+        judged, printed = interleaved(lambda: judge_calls(calls, catalog()), whole, rounds=3)
         row("calls/s, parsing and printing apart", "", len(calls) / judged, 100_000)
-        row("calls/s, from a file to lines", "", len(calls) / read, 20_000)
+        row("calls/s, from a file to lines", "", len(calls) / printed, 20_000)
+    with section("the command judge, four operators, two cores") as folder:
+        for told, repeated in (("each call comes ten times", 10), ("no call repeats", 1)):
+            written(folder / "calls.jsonl", mixed(100_000, repeated))
+            start, before = time.perf_counter(), os.times()
+            command = [sys.executable, "-m", "opgen", "judge", str(folder / "calls.jsonl")]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            passed, after = time.perf_counter() - start, os.times()
+            row(f"calls/s, {told}", "", 100_000 / passed, 60_000)
+            busy = sum(after[2:4]) - sum(before[2:4])
+            row("the same per second of CPU time of all processes", "", 100_000 / busy)
 
 
 def tiers(words: Sequence[str]) -> None:
