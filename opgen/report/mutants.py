@@ -11,8 +11,9 @@ from opgen.report.layout import TextTable
 def as_tables(
     score: MutationScore, rules: bool = False, caught: bool = True
 ) -> Iterator[TextTable]:
-    """Per operator what is ``caught`` and by how many cases, if asked; then what is not, and why;
-    then the wrong checkers of single rules that are missed, with ``rules`` all that are not caught.
+    """Per operator what is ``caught`` and by how many cases, if asked, and where any case stops a
+    mutant, how many; then what is not, and why; then the wrong checkers of single rules that are
+    missed, with ``rules`` all that are not caught.
     """
     for op in score.operators if caught else ():
         caught_by = [
@@ -20,8 +21,11 @@ def as_tables(
             for result in score.of(op)
             if result.outcome == CAUGHT
         ]
-        heads = ("mutant", "what is wrong", "caught by", "stopped by")
-        yield TextTable(*heads, rows=caught_by, title=op, right=heads[2:])
+        stopped = any(row[3] for row in caught_by)
+        heads = ("mutant", "what is wrong", "caught by", "stopped by")[: 3 + stopped]
+        yield TextTable(
+            *heads, rows=(row[: len(heads)] for row in caught_by), title=op, right=heads[2:]
+        )
     yield from _outcomes("mutant", "not caught", score.missed())
     checkers = (checker for result in score.results for checker in result.members)
     yield from _outcomes(

@@ -363,6 +363,8 @@ def test_cases_that_stop_a_mutant_are_counted_apart_from_those_that_catch_it(pad
         str(len(result.stopped)),
     ]
     assert report.as_data(found)["mutants"][0]["stopped"] == result.stopped  # type: ignore[index]
+    (table, *_) = report.as_tables(score(pads, [find("corners_missing")]))
+    assert "stopped by" not in table.heads
 
 
 def test_a_difference_within_the_bound_is_not_caught(pads: Bundle) -> None:

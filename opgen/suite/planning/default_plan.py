@@ -226,8 +226,9 @@ class _Axes:
             return
         listed = self.rules.members((name, ""))
         extent = usual.axis(self.pages, name)
-        values = usual.extents(*extent) if extent else usual.numbers(parameter)
-        legal = self.rules.legal([(name, "")], values)
+        legal = self.rules.legal(
+            [(name, "")], usual.extents(*extent) if extent else usual.numbers(parameter)
+        )
         if not listed and len(legal) == 1 and (name, "") not in self.taken:
             self.let[name] = repr(legal[0])
         self.add([name], listed or legal, "each that the page lists" if listed else "usual ones")
