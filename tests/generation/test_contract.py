@@ -189,6 +189,14 @@ def test_the_command_tells_where_torch_differs(monkeypatch):
     assert told.exit_code == 2
     assert "reflection_pad1d_backward.py: torch: differs in" in told.stderr
 
+    def stops(*call):
+        raise TypeError("no such argument")
+
+    monkeypatch.setitem(ADAPTERS, "aclnnReflectionPad1dBackward", stops)
+    told = CliRunner().invoke(main, ["check", "reflection_pad1d_backward"])
+    assert told.exit_code == 2, "an adapter that stops at every call is no device that was lost"
+    assert "torch: differs in" in told.stderr and "TypeError: no such argument" in told.stderr
+
 
 def test_the_command_counts_the_calls_that_torch_was_asked_refused_and_agreed_on(monkeypatch):
     pytest.importorskip("torch")
