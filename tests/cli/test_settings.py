@@ -47,7 +47,7 @@ def test_a_command_line_wins_over_the_environment_and_that_over_the_file(setting
 
 def test_a_key_of_the_table_itself_holds_for_every_command_that_has_it(settings: Path) -> None:
     settings.write_text('[tool.opgen]\nproduct = ["ascend310p"]\n', encoding="utf-8")
-    listed = json.loads(opgen("cases", "--json").stdout)
+    listed = json.loads(opgen(*CASES).stdout)
     assert {entry["product"] for entry in listed["counts"]} == {"ascend310p"}
     assert opgen("ops").exit_code == 0, "a command without the option does not mind"
 
