@@ -58,7 +58,8 @@ def enumerated_once(request: pytest.FixtureRequest) -> Generator[None]:
     """What a run has enumerated once is not enumerated again, but by the tests of enumerating: see
     :func:`tests.support.enumerations.enumerated_once`.
     """
-    with nullcontext() if request.path.parent.name == "suite" else enumerations.enumerated_once():
+    of_enumerating = request.path.parent.name == "suite" or hasattr(request.module, "ENUMERATES")
+    with nullcontext() if of_enumerating else enumerations.enumerated_once():
         yield
 
 
