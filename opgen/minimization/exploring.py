@@ -38,7 +38,7 @@ from opgen.suite.suite import crashing
 
 CALLS = 512
 """Calls of a round, at most."""
-CHOICE = 4
+CHOICE = 8
 """Calls that are drawn for each that is run."""
 REDUCED = 1000
 """Calls that are run to reduce one failure, about, at most."""
@@ -99,12 +99,12 @@ class _Page:
         self.coverage = known.setdefault((spec.api, *(name for name, _ in extents)), own)
 
     def draw(self, most: int, invalid: bool) -> DrawnCalls:
-        """The calls of a round, which the host survives: those with the most that is new, and as
-        many others.
+        """The calls of a round, which the host survives: three in four are those with the most that
+        is new, the others any.
         """
         drawn = self.random.draw(self.coverage.aims(CHOICE * most, self.random.random), invalid)
         drawn = drawn.take(np.flatnonzero(~crashing(drawn.judged)))
-        newest = np.argsort(-self.coverage.new(drawn.judged), kind="stable")[: most // 2]
+        newest = np.argsort(-self.coverage.new(drawn.judged), kind="stable")[: most * 3 // 4]
         others = np.setdiff1d(self.random.random.shuffled(len(drawn)), newest, assume_unique=True)
         return drawn.take(np.concatenate([newest, others])[:most])
 

@@ -27,6 +27,7 @@ class ValueCoverage:
         self.first, self.second = pairs.T
         self.product = np.multiply.outer(sizes, sizes)
         self.seen = np.zeros((len(pairs), *self.product.shape), dtype=bool)
+        self.tried = np.zeros(self.seen.shape, dtype=np.int64)
 
     @property
     def pairs(self) -> int:
@@ -34,14 +35,17 @@ class ValueCoverage:
         return int(self.seen.sum())
 
     def aims(self, rows: int, random: SplitMix) -> np.ndarray:
-        """(rows, extents) int64: in every other row a pair that no call had, small ones rather than
-        large ones, as long as there are any; -1 where an extent is free.
+        """(rows, extents) int64: in every other row a pair that no call had, as long as there are
+        any, small ones rather than large ones, and those that were tried less often rather than
+        others, which no legal call may have; -1 where an extent is free.
         """
         aims = np.full((rows, len(self.extents)), -1)
         open_ = np.argwhere(~self.seen & (self.product <= LARGEST))
-        weight = self.product[open_[:, 1], open_[:, 2]] ** 0.5
+        tried = self.tried[tuple(open_.T)]
+        weight = self.product[open_[:, 1], open_[:, 2]] ** 0.5 * (1 + tried)
         order = np.argsort((random.small(len(open_)) + 1) * weight, kind="stable")[: rows // 2]
         pair, one, other = open_[order].T
+        self.tried[pair, one, other] += 1
         aims[2 * np.arange(len(order)), self.first[pair]] = self.sizes[one]
         aims[2 * np.arange(len(order)), self.second[pair]] = self.sizes[other]
         return aims

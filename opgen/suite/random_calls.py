@@ -47,6 +47,13 @@ SIZES, OF_EACH = 32, 8
 """Sizes of several names together that a table has, and calls that are drawn of each."""
 RANKS = 9
 """Tensors have fewer axes than this."""
+THE_PLANS, FEW_EXTENTS, LEAST, ANY = range(4)
+"""What a call that is aimed at some extents has besides, so that many are legal: what the plan has;
+few of all extents; these, and items of 0 and 1; or anything. The more of them were legal, the more
+are drawn so."""
+AROUND = 32
+"""A call that is aimed at extents may have so many times their product of elements, if that is more
+than :data:`ELEMENTS`, and at most :data:`MOST`."""
 GUARDS, BASES = 12, 4
 """Guards of rules that are taken to their limits in a table, and calls in which each is."""
 
@@ -102,6 +109,7 @@ class RandomCalls:
         whole = [*told_whole(spec, table)]
         self.whole, self.of_a_table = cycle(whole), min(SIZES, len(whole))
         self.items = [ref for ref in dict.fromkeys(items) if ref not in (*free, *spec.equalities)]
+        self.ways = np.ones((2, ANY + 1), dtype=np.int64)  # legal calls and all, by their others
         self.shapes = [ref for refs in self.compiled.refs for ref in refs if ref[1] == "shape"]
 
     @property
@@ -121,11 +129,18 @@ class RandomCalls:
         have, -1 for any.
         """
         levels = self._levels(len(aims))
-        columns = {**self._numbers(aims[: len(levels)]), **self._shapes(len(levels))}
+        aims = aims[: len(levels)]
+        aimed = (aims >= 0).any(axis=1)
+        others = np.where(aimed, self._ways(len(aims)), ANY)
+        columns = {**self._numbers(aims, others), **self._shapes(others == ANY)}
         drawn = self._judged(levels, Overlay(columns))
-        legal = np.flatnonzero(self._wanted(drawn, ELEMENTS, False))
+        aim = np.where(aims >= 0, aims, 1).prod(axis=1)
+        most = np.clip(AROUND * aim, ELEMENTS, MOST)
+        fit = self._wanted(drawn, most, False)
+        self.ways += [np.bincount(others[some], minlength=ANY + 1) for some in (fit & aimed, aimed)]
+        legal = np.flatnonzero(fit)
         limits = self._at_limits(drawn.take(legal), levels[legal], _taken(columns, legal))
-        every = [(drawn, ELEMENTS), (limits, ELEMENTS), *self._at_sizes()]
+        every = [(drawn, most), (limits, ELEMENTS), *self._at_sizes()]
         parts = [
             part.take(np.flatnonzero(self._wanted(part, most, invalid))) for part, most in every
         ]
@@ -169,7 +184,8 @@ class RandomCalls:
         for _, alike in groupby(islice(self.whole, self.of_a_table), lambda size: size.names):
             points = [size.values for size in alike]
             levels = self._levels(OF_EACH * len(points))
-            columns = self._numbers(1 + self.random.small(len(levels), len(self.extents)) % FEW)
+            few = 1 + self.random.small(len(levels), len(self.extents)) % FEW
+            columns = self._numbers(few, np.full(len(levels), ANY))
             free = {ref: value for ref, value in columns.items() if ref not in points[0]}
             drawn = self._judged(levels, Overlay(free), points)
             held = elements(drawn.judged.table).reshape(len(points), -1)
@@ -202,6 +218,12 @@ class RandomCalls:
     def _one_in(self, many: int, *shape: int) -> np.ndarray:
         return np.asarray(self.random.small(*shape) % many == 0)
 
+    def _ways(self, rows: int) -> np.ndarray:
+        """(rows,) what calls have in their other extents."""
+        legal, tried = self.ways
+        sums = np.cumsum(legal / tried)
+        return np.searchsorted(sums / sums[-1], self.random.small(rows) / (1 << 16), side="right")
+
     def _sizes(self, aims: np.ndarray) -> np.ndarray:
         """(rows, n) extents of one tensor each, those that are aimed at, others at random. Of the
         latter as many as fit, in a random order, stay what they are; the rest are few.
@@ -220,24 +242,34 @@ class RandomCalls:
         """(rows, names) bool: in each row one name in four, two or three."""
         return np.asarray(self.random.small(rows, names) % 4 <= self.random.small(rows, 1) % 3)
 
-    def _numbers(self, aims: np.ndarray) -> Columns:
-        """Extents and numbers; most items are small. Half of the calls that are aimed at values
-        differ from those of the plan in nothing else, so that most of them are legal.
+    def _numbers(self, aims: np.ndarray, others: np.ndarray) -> Columns:
+        """Extents and numbers, those that are aimed at and others as ``others`` says; most items
+        are small.
         """
         names = [*self.extents, *self.items]
         aims = np.hstack([aims, np.full((len(aims), len(self.items)), -1)])
         values = self._sizes(aims)
-        few = self.random.small(*values.shape) % ITEMS
         item = np.arange(len(names)) >= len(self.extents)
-        values = np.where(item & ~self._one_in(8, *values.shape), few, values)
+        others, small = others[:, None], self.random.small(*values.shape)
+        values = np.where(item & ~self._one_in(8, *values.shape), small % ITEMS, values)
         aimed = aims >= 0
-        alone = aimed.any(axis=1, keepdims=True) & self._one_in(2, len(aims), 1)
-        changed = aimed | (self._changed(*values.shape) & ~alone)
+        least = item & (others == LEAST)
+        few = ~item & ~aimed & ((others == LEAST) | (others == FEW_EXTENTS))
+        alike = self._one_in(4, *values.shape)  # which often is what relations of extents ask for
+        values = np.where(few, np.where(alike, self._of_row(aims), 1 + small % FEW), values)
+        values = np.where(least, small % 2, values)
+        changed = aimed | few | least | (self._changed(*values.shape) & (others == ANY))
         return {ref: Value(values[:, i], changed[:, i]) for i, ref in enumerate(names)}
 
-    def _shapes(self, rows: int) -> Columns:
-        """The shapes that the plan chooses whole."""
-        changed = self._changed(rows, len(self.shapes))
+    def _of_row(self, aims: np.ndarray) -> np.ndarray:
+        """(rows, 1) one of the values that each row is aimed at."""
+        order = np.where(aims >= 0, self.random.small(*aims.shape), -1)
+        return np.take_along_axis(aims, np.argsort(order, axis=1)[:, -1:], axis=1)
+
+    def _shapes(self, free: np.ndarray) -> Columns:
+        """The shapes that the plan chooses whole, in the rows that are free."""
+        rows = len(free)
+        changed = self._changed(rows, len(self.shapes)) & free[:, None]
         return {
             ref: Value(
                 (self.random.small(rows) % RANKS, self._sizes(np.full((rows, RANKS - 1), -1))),
