@@ -15,19 +15,18 @@ from itertools import cycle, groupby, islice
 
 import numpy as np
 
-from opgen.calls.kinds import KINDS
 from opgen.calls.layout import elements, representable
 from opgen.numerics.splitmix import SplitMix
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference
 from opgen.spec.sizes import Sizes, shipped_sizes
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.spec import Spec
 from opgen.suite.covering import Model
 from opgen.suite.covering.solver import Solver
 from opgen.suite.enumeration.edit_generator import EditGenerator
 from opgen.suite.enumeration.size_calls import Wanted, put, told_whole
-from opgen.suite.facts import letters_of
+from opgen.suite.facts import letters_of, whole_numbers
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.edits import FOLLOW, EditTable
 from opgen.suite.planning.overlay import Overlay
@@ -92,13 +91,10 @@ class RandomCalls:
         tables = [(axes, allowed) for axes, allowed, _ in self.compiled.constraints.tables]
         self.solver = Solver(Model(self.compiled.shape, tuple(tables)), self.random)
         letters: list[Reference] = [(name, "") for name in letters_of(spec)]
-        scalars: list[Reference] = [
-            (p.name, "") for p in spec.parameters.values() if _whole(p) and not p.is_array
-        ]
+        scalars: list[Reference] = [(p.name, "") for p in whole_numbers(spec) if not p.is_array]
         items: list[Reference] = [
             (name, "")
-            for p in spec.parameters.values()
-            if _whole(p)
+            for p in whole_numbers(spec)
             for slots in p.items.values()
             for name in (slot[0] for slot in slots)
         ]
@@ -134,8 +130,7 @@ class RandomCalls:
         others = np.where(aimed, self._ways(len(aims)), ANY)
         columns = {**self._numbers(aims, others), **self._shapes(others == ANY)}
         drawn = self._judged(levels, Overlay(columns))
-        aim = np.where(aims >= 0, aims, 1).prod(axis=1)
-        most = np.clip(AROUND * aim, ELEMENTS, MOST)
+        most = np.clip(AROUND * np.where(aims >= 0, aims, 1).prod(axis=1), ELEMENTS, MOST)
         fit = self._wanted(drawn, most, False)
         self.ways += [np.bincount(others[some], minlength=ANY + 1) for some in (fit & aimed, aimed)]
         legal = np.flatnonzero(fit)
@@ -220,8 +215,7 @@ class RandomCalls:
 
     def _ways(self, rows: int) -> np.ndarray:
         """(rows,) what calls have in their other extents."""
-        legal, tried = self.ways
-        sums = np.cumsum(legal / tried)
+        sums = np.cumsum(self.ways[0] / self.ways[1])
         return np.searchsorted(sums / sums[-1], self.random.small(rows) / (1 << 16), side="right")
 
     def _sizes(self, aims: np.ndarray) -> np.ndarray:
@@ -277,12 +271,6 @@ class RandomCalls:
             )
             for i, ref in enumerate(self.shapes)
         }
-
-
-def _whole(parameter: Parameter) -> bool:
-    """Whether a parameter holds whole numbers that are no words of a list."""
-    kind = KINDS[parameter.kind]
-    return kind.family in ("scalar", "array") and kind.element.term == "int" and not parameter.enum
 
 
 def _taken(columns: Columns, rows: np.ndarray) -> Columns:

@@ -19,6 +19,7 @@ from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import true_where
 from opgen.spec.sizes import Sizes
 from opgen.spec.spec import Spec
+from opgen.suite.facts import whole_numbers
 from opgen.suite.planning.call_builder import AxisColumn, CallBuilder
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.constraints import grid
@@ -140,7 +141,12 @@ def size_calls(
     }
     wanted, every = list(sizes_of(compiled.spec, sizes)), np.arange(len(levels))
     found: dict[int, tuple[Judgement, np.ndarray]] = {}
-    for base in (least, {}, _smallest(compiled, levels)):
+    smallest = bare = _smallest(compiled, levels)
+    for name in [p.name for p in whole_numbers(compiled.spec) if not p.is_array]:
+        bare = _settled(
+            compiled, levels, bare, (name, ""), (1,)
+        )  # as groups, which divide channels
+    for base in (least, {}, smallest, bare):
         left = [i for i in range(len(wanted)) if i not in found or _most(*found[i]) > LARGE]
         for names, alike in groupby(left, lambda i: wanted[i].names):
             told = {ref for _, term in names if term is not None for ref in term.refs}
