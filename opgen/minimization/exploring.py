@@ -18,7 +18,7 @@ from typing import Unpack
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.comparison.statuses import BAD, INCONCLUSIVE, SKIPPED
+from opgen.comparison.statuses import BAD, INCONCLUSIVE, KNOWN, SKIPPED
 from opgen.devices import Backend, Settings
 from opgen.devices import backend as backend_of
 from opgen.minimization.assignment import Assignment, candidate_of, complexity
@@ -187,7 +187,7 @@ class _Search:
         with self.trials.judged(suite) as judged:
             self.state.verdicts += Counter(v.verdict for v in judged.verdicts.values())
             self._check(judged)
-            proved = [judged.verdicts[name].verdict != INCONCLUSIVE for name in rows]
+            proved = [judged.verdicts[name].verdict not in (INCONCLUSIVE, KNOWN) for name in rows]
             page.coverage.add(drawn.judged.take(np.flatnonzero(proved)))
             bad = {
                 name: judged.bundle[name].asked
