@@ -46,17 +46,6 @@ def letters_of(spec: Spec) -> list[str]:
     return list(dict.fromkeys(x for shape in shapes for x in shape if isinstance(x, str)))
 
 
-def whole_numbers(spec: Spec) -> list[Parameter]:
-    """The parameters of whole numbers that are no words of a list."""
-    return [
-        p
-        for p in spec.parameters.values()
-        if KINDS[p.kind].family in ("scalar", "array")
-        and KINDS[p.kind].element.term == "int"
-        and not p.enum
-    ]
-
-
 def least_of(spec: Spec, parameter: str) -> Any:
     """What an attribute is when nothing is said of it: 0, no text, or the least that the page
     allows.

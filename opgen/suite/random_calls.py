@@ -26,11 +26,12 @@ from opgen.suite.covering import Model
 from opgen.suite.covering.solver import Solver
 from opgen.suite.enumeration.edit_generator import EditGenerator
 from opgen.suite.enumeration.size_calls import Wanted, put, told_whole
-from opgen.suite.facts import letters_of, whole_numbers
+from opgen.suite.facts import letters_of
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.edits import FOLLOW, EditTable
 from opgen.suite.planning.overlay import Overlay
 from opgen.suite.planning.plan import Plan
+from opgen.suite.planning.usual_values import whole_numbers
 
 SMALL, WIDE = 64, 256
 """A third of all extents are drawn evenly from 1 to the first, a third from 1 to the second: more

@@ -19,10 +19,10 @@ from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import true_where
 from opgen.spec.sizes import Sizes
 from opgen.spec.spec import Spec
-from opgen.suite.facts import whole_numbers
 from opgen.suite.planning.call_builder import AxisColumn, CallBuilder
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.constraints import grid
+from opgen.suite.planning.usual_values import whole_numbers
 
 Wanted: TypeAlias = Mapping[Reference, int | Term]
 """What calls are to have; of a tensor without letters how many elements."""

@@ -51,6 +51,17 @@ MOST_MASKS = 4
 """Longer masks are tried whole, and each output alone and left out."""
 
 
+def whole_numbers(spec: Spec) -> list[Parameter]:
+    """The parameters of whole numbers that are no words of a list."""
+    return [
+        p
+        for p in spec.parameters.values()
+        if KINDS[p.kind].family in ("scalar", "array")
+        and KINDS[p.kind].element.term == "int"
+        and not p.enum
+    ]
+
+
 def extents(i: int, letters: int) -> list[int]:
     """What the ``i``-th of so many letters of shapes may stand for."""
     if letters > 2 and i == letters - 1:
