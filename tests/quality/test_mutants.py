@@ -362,7 +362,7 @@ def test_cases_that_stop_a_mutant_are_counted_apart_from_those_that_catch_it(pad
         str(len(result.cases)),
         str(len(result.stopped)),
     ]
-    assert report.as_data(found)["mutants"][0]["stopped"] == result.stopped  # type: ignore[index]
+    assert report.as_data(found)["mutants"][0]["stopped"] == result.stopped
     (table, *_) = report.as_tables(score(pads, [find("corners_missing")]))
     assert "stopped by" not in table.heads
 
