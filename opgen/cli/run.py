@@ -127,9 +127,9 @@ def command(
     with opgen.Results.open(output) as written:
         note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)
         reasons = Counter(
-            f"{answer.status}: {answer.error}"
+            f"{code}: {answer.error}"
             for answer in written
-            if answer.status in (NOT_RUN, UNUSABLE) and answer.error
+            if (code := answer.status or answer.run_status) in (NOT_RUN, UNUSABLE) and answer.error
         )
     for reason, count in reasons.most_common():
         note(f"{output}: {count} {reason}", quiet)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from opgen.model import ANY_ERROR, CRASH, NOT_RUN, TIMEOUT, Code, Truth, admits, written
+from opgen.model import (
+    ANY_ERROR,
+    CRASH,
+    NOT_RUN,
+    TIMEOUT,
+    UNUSABLE,
+    Code,
+    Truth,
+    admits,
+    written,
+)
 
 PASSED, FAILED, CRASHED, MISSING = "passed", "failed", "crashed", "missing"
 LENIENT, KNOWN, UNUSUAL = "lenient", "known deviation", "unusual"
@@ -58,7 +68,8 @@ def of_first_phase(
             return KNOWN, f"{status}, as the published library does; {admitted}"
         expected = asked.page if alone is None else alone
         verdict = CRASHED if status in ENDED else FAILED
-        return verdict, f"{status} in the first phase, expected {written(expected)}"
+        when = "" if status == UNUSABLE else " in the first phase"  # not even the first, perhaps
+        return verdict, f"{status}{when}, expected {written(expected)}"
     if alone is not None:
         if agrees:
             return PASSED, ""

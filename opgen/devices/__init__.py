@@ -12,12 +12,12 @@ from difflib import get_close_matches
 from inspect import isabstract
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from opgen.bundle.results.reader import Result
 from opgen.devices.plugins import blamed, class_of, known
 from opgen.model import GUARD, TIME_LIMIT, FileError, Problem
 
 if TYPE_CHECKING:
     from opgen.bundle.read.reader import Bundle
-    from opgen.bundle.results.reader import Result
 
 
 _ALIGNED = 512
@@ -87,6 +87,10 @@ class DeviceLost(FileError):
 
     def __init__(self, where: str, text: str) -> None:
         super().__init__([Problem(f"the device was lost {where}", None, "", text)])
+
+
+class Raised(Result):
+    """The answer where the backend's own code raised: ``error`` says what, and at which lines."""
 
 
 class DeviceError(FileError):

@@ -16,7 +16,7 @@ import numpy as np
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
-from opgen.devices import Backend, DeviceError, DeviceLost
+from opgen.devices import Backend, DeviceError, DeviceLost, Raised
 from opgen.devices.numeric_calls import NumericCalls
 from opgen.devices.runner_process import Answer, Ended, Request, Runner
 from opgen.model import CRASH, NOT_RUN, Code, TensorDesc
@@ -57,7 +57,8 @@ class JsonCalls:
     def result(self, case: CaseView, answers: Sequence[Answer]) -> Result:
         """One answer in opgen's words: bits of BFLOAT16 become numbers."""
         ((head, arrays),) = answers
-        return Result(
+        kind = Raised if head.get("raised") else Result
+        return kind(
             case.id,
             cast(Code | None, head.get("status")),  # what it is, the results file checks
             cast(Code | None, head.get("run_status")),

@@ -27,6 +27,7 @@ import os
 import struct
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Mapping  # noqa: UP035  Python 3.8
 
@@ -36,7 +37,9 @@ MAGIC = b"opg1"
 """How each frame begins; the digit is the version of the protocol."""
 IN_FLIGHT = 8
 """Cases that may wait here, so that the board is never idle."""
+_ANSWER = '{"status": 0, "run_status": 0, "outputs": {NAME: ARRAY}}'
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Protocol
 
     Frame = tuple[dict[str, object], dict[str, np.ndarray]]
@@ -54,17 +57,25 @@ def write_frame(
 ) -> None:
     """Write a frame: the magic bytes, the length of the head (uint32), the head as JSON, and the
     bytes of the arrays in the order in which the head lists them. All numbers are little-endian.
+    Raises before it writes anything if something cannot be sent.
     """
-    arrays = {name: _little(array) for name, array in (arrays or {}).items()}
+    arrays = {name: _little(name, array) for name, array in (arrays or {}).items()}
     listed = [
         {"name": name, "dtype": array.dtype.str, "shape": list(array.shape)}
         for name, array in arrays.items()
     ]
-    text = json.dumps({**head, "arrays": listed}).encode()
+    text = json.dumps({**head, "arrays": listed}, default=_number).encode()
     stream.write(MAGIC + struct.pack("<I", len(text)) + text)
     for array in arrays.values():
         stream.write(array.tobytes())
     stream.flush()
+
+
+def _number(value: object) -> object:
+    """A number of numpy's as one that JSON has."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r:.60} is neither a number nor a text, and cannot be sent")
 
 
 def read_frame(stream: Stream) -> Frame | None:
@@ -92,13 +103,18 @@ def _exactly(stream: Stream, count: int) -> bytes:
     return content
 
 
-def _little(array: np.ndarray) -> np.ndarray:
+def _little(name: str, array: np.ndarray) -> np.ndarray:
     array = np.asarray(array)
+    if array.dtype.hasobject:
+        raise TypeError(f"{name} holds objects of Python, and cannot be sent")
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 def main() -> None:
     """Answer cases in the order in which they come, until there are no more."""
+    if len(sys.argv) != 2:
+        print("usage: python3 runner.py MODULE (my_device for my_device.py)", file=sys.stderr)
+        sys.exit(2)
     answers, requests = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)  # what the device's software prints is no frame
     sys.path.insert(0, str(Path.cwd()))
@@ -108,12 +124,28 @@ def main() -> None:
         head, storage = frame
         begin = time.perf_counter()
         try:
-            answer = dict(device.call(head["call"], storage, head["outputs"]))
+            answer = device.call(head["call"], storage, head["outputs"])
+            if not isinstance(answer, dict):
+                raise TypeError(f"call returned {answer!r:.60}; it returns a dict: {_ANSWER}")
+            answer = {"time": time.perf_counter() - begin, **answer, "case": head["case"]}
+            write_frame(answers, answer, answer.pop("outputs", {}))
         except Exception as error:  # noqa: BLE001  even one of a wrapper is no crash
-            answer = {"status": "unusable", "error": f"{type(error).__name__}: {error}"}
-        arrays = answer.pop("outputs", {})
-        answer.setdefault("time", time.perf_counter() - begin)
-        write_frame(answers, {**answer, "case": head["case"]}, arrays)
+            told = {"status": "unusable", "error": _told(error, device), "raised": True}
+            write_frame(answers, {**told, "case": head["case"]})
+
+
+def _told(error: Exception, device: ModuleType) -> str:
+    """What a device raised, and the lines of its own files on the way there, the innermost
+    first.
+    """
+    folder = Path(str(device.__file__)).resolve().parent
+    places = [
+        f"{Path(frame.filename).name}:{frame.lineno}"
+        for frame in reversed(traceback.extract_tb(error.__traceback__))
+        if frame.filename != __file__ and Path(frame.filename).resolve().parent == folder
+    ]
+    text = f"{type(error).__name__}: {error}"
+    return f"{text} ({', '.join(places[:5])})" if places else text
 
 
 if __name__ == "__main__":

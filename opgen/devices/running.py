@@ -18,10 +18,10 @@ from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.bundle.results.writer import Results
 from opgen.calls.ids import select_ids
-from opgen.devices import Backend, DeviceLost, Settings
+from opgen.devices import Backend, DeviceLost, Raised, Settings
 from opgen.devices import backend as backend_of
 from opgen.devices.plugins import CodeError, blamed
-from opgen.model import NOT_RUN, UNUSABLE, Code, of_a_check
+from opgen.model import NOT_RUN, UNUSABLE, Code, Problem, of_a_check
 
 Tally = Counter[str]
 LOST = 5
@@ -121,7 +121,7 @@ class _Answers:
                 try:
                     answer = self.alone(first)
                 except CodeError as error:
-                    answer = Result(first, UNUSABLE, error=error.line)
+                    answer = Raised(first, UNUSABLE, error=error.line)
                 if answer is not None:
                     yield answer
 
@@ -157,8 +157,9 @@ def _kept(results: Results, answer: Result) -> Result:
         )
     except BundleError as error:
         text = str(error).removeprefix(f"{results.path}: {answer.id}: ")
-        answer = Result(answer.id, UNUSABLE, error=text)
-        results.add(answer.id, answer.status, error=answer.error)
+        status, run = (0, UNUSABLE) if answer.status == 0 else (UNUSABLE, None)
+        answer = Result(answer.id, status, run, error=text)
+        results.add(answer.id, answer.status, None, answer.run_status, error=text)
     return answer
 
 
@@ -191,7 +192,11 @@ class _Lookout:
             return
         good = self.accepted or self._valid()
         try:
-            asked = answers.alone(good) if good else None
+            asked = answers.alone(good) if good else answer
+            if isinstance(asked, Raised):
+                also = f", also at {good}, a valid call" if good else ""
+                text = f"the code of the device fails{also}: {asked.error}"
+                raise CodeError([Problem("--backend", None, "", text)])
         except CodeError:
             self._withdraw(self.faults)
             raise
@@ -251,8 +256,8 @@ def unlike(header: Header, device: Header) -> tuple[str, str] | None:
 
 
 def _kind(answer: Result) -> str:
-    if isinstance(answer.status, str):
-        return answer.status
+    if isinstance(code := _code(answer), str):
+        return code
     return "refused" if answer.status else "failed to run" if answer.run_status else "ran"
 
 

@@ -6,6 +6,7 @@ import os
 import random
 import shlex
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -19,6 +20,7 @@ import pytest
 import opgen
 from opgen.comparison.diff_report import DiffReport
 from opgen.devices import DeviceError, DeviceLost, runner
+from opgen.devices.plugins import CodeError
 from opgen.devices.runner_process import Ended, Runner
 from opgen.devices.running import run
 from tests.support import device_sample
@@ -124,13 +126,71 @@ def test_five_exceptions_in_a_row_are_no_lost_device_if_a_valid_case_is_answered
     assert counts(report) == {"passed": len(CALLS) - failed, "failed": failed}
 
 
-def test_a_board_that_raises_at_every_case_is_lost(suite: Path, tmp_path: Path) -> None:
-    with pytest.raises(DeviceLost, match="5 calls in a row .* the last NameError: name .nothing"):
-        judged(
-            suite,
-            tmp_path,
-            RIGHT.replace("    args = call", "    nothing_of_the_kind\n    args = call", 1),
-        )
+@pytest.mark.parametrize(
+    ("begin", "told"),
+    [
+        ("nothing", "NameError: name 'nothing' is not defined (my_device.py:8)"),
+        ("return fold", "TypeError: call returned <function fold at "),
+        ("return", "TypeError: call returned None; it returns a dict: {"),
+        ("np.zeros(call['args']['paddings'])", "KeyError: 'paddings' (my_device.py:8)"),
+        ("fold(0, '1')", "'int' and 'str' (my_device.py:25, my_device.py:8)"),
+    ],
+)
+def test_a_board_that_raises_at_every_case_is_not_called_lost(
+    suite: Path, tmp_path: Path, begin: str, told: str
+) -> None:
+    text = RIGHT.replace("    print(", f"    {begin}\n    print(", 1)
+    with pytest.raises(CodeError) as raised:
+        judged(suite, tmp_path, text)
+    (problem,) = raised.value.problems
+    assert problem.text.startswith("the code of the device fails, also at pad5, a valid call: ")
+    assert told in problem.text
+    with opgen.Results.create(tmp_path / "results.h5", suite, resume=True) as kept:
+        assert len(kept) == 0, "a corrected board is asked for all of them again"
+
+
+def test_numbers_of_numpy_are_numbers(suite: Path, tmp_path: Path) -> None:
+    text = RIGHT.replace(
+        'return {"status": 0, "run_status": 0,',
+        'return {"status": np.int64(0), "run_status": np.uint8(0), "time": np.float32(0.5),'
+        ' "unwritten": {"gradInput": np.int32(0)},',
+    ).replace('"a made-up one"', "np.float64(1.5)")
+    assert text.count("np.int64") == 1
+    report = judged(suite, tmp_path, text)
+    assert counts(report) == {"passed": len(CALLS)}
+    assert report.origin["device"]["runner"] == {"board": 1.5}
+    with opgen.Results.open(tmp_path / "results.h5") as results:
+        assert {(each.time, each.unwritten["gradInput"]) for each in results} == {(0.5, 0)}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ('"error": ValueError("x")', "ValueError('x') is neither a number nor a text"),
+        ('"outputs": {"gradInput": np.array([None])}', "gradInput holds objects of Python"),
+        ('"outputs": {"gradInput": [[0], [0, 0]]}', "ValueError: setting an array element"),
+        ('"outputs": [0]', "AttributeError: 'list' object has no attribute 'items'"),
+        ('"outputs": {"gradInputs": 0.0}', "'gradInputs' is not an output of the call"),
+        ('"outputs": {"gradInput": "a text"}', "no file keeps it"),
+        ('"time": -1', "time -1 is not a possible time"),
+    ],
+)
+def test_what_cannot_be_sent_or_kept_is_unusable_and_the_others_are_answered(
+    suite: Path, tmp_path: Path, given: str, told: str
+) -> None:
+    gives = (
+        f"    if call['id'] == 'pad7':\n        return {{'status': 0, {given}}}\n    args = call"
+    )
+    report = judged(suite, tmp_path, RIGHT.replace("    args = call", gives, 1))
+    assert counts(report) == {"passed": len(CALLS) - 1, "failed": 1}
+    assert told in report["pad7"].detail
+    assert "in the first phase" not in report["pad7"].detail, "it accepted the call"
+
+
+def test_a_runner_without_a_module_says_how_it_is_used() -> None:
+    done = subprocess.run([sys.executable, str(RUNNER)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: python3 runner.py MODULE")
 
 
 def test_bfloat16_travels_as_its_bits(tmp_path: Path) -> None:
