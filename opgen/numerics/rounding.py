@@ -87,9 +87,16 @@ def kept_in(compute: str, output: str) -> str | None:
     ('FLOAT16', None, None)
     >>> kept_in("FLOAT", "FLOAT16"), kept_in("FLOAT", "DOUBLE")
     (None, 'FLOAT')
+
+    For complex numbers, the dtype of their parts.
+
+    >>> kept_in("COMPLEX64", "COMPLEX128"), kept_in("COMPLEX64", "COMPLEX64")
+    ('FLOAT', None)
     """
-    narrow = compute in ("FLOAT16", "BFLOAT16") or (compute == "FLOAT" and output == "DOUBLE")
-    return compute if narrow and output != compute else None
+    single, double = compute in ("FLOAT", "COMPLEX64"), output in ("DOUBLE", "COMPLEX128")
+    if single and double:
+        return "FLOAT"
+    return compute if compute in ("FLOAT16", "BFLOAT16") and output != compute else None
 
 
 def _even(values: Array, to: Format) -> Array:

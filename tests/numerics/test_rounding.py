@@ -235,8 +235,11 @@ def test_what_is_computed_with(storage: str, to: str, exact: bool) -> None:
 def test_results_are_stored_in_what_is_narrower_before_they_are_cast_to_another_dtype(
     compute: str, output: str
 ) -> None:
-    narrower = (compute in HALVES and compute != output) or (compute, output) == (
-        "FLOAT",
-        "DOUBLE",
-    )
+    double = output in ("DOUBLE", "COMPLEX128")
+    narrower = (compute in HALVES and compute != output) or (compute == "FLOAT" and double)
     assert kept_in(compute, output) == (compute if narrower else None)
+
+
+def test_complex_results_are_stored_in_the_dtype_of_their_parts() -> None:
+    assert kept_in("COMPLEX64", "COMPLEX128") == "FLOAT"
+    assert kept_in("COMPLEX128", "COMPLEX64") is None
