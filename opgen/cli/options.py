@@ -259,7 +259,10 @@ def backend_options(required: bool = True) -> Decorator:
             metavar="P",
             default="",
             shell_complete=complete_products,
-            help="The product of an aclnn device, if the name of its chip does not say.",
+            help=(
+                "The product of the device, if it does not say so itself; cases of others are"
+                " skipped."
+            ),
         ),
         click.option(
             "--guard",

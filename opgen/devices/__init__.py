@@ -13,6 +13,7 @@ from inspect import isabstract
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from opgen.bundle.results.reader import Result
+from opgen.calls.vocabulary import vocabulary
 from opgen.devices.plugins import blamed, class_of, known
 from opgen.model import GUARD, TIME_LIMIT, FileError, Problem
 
@@ -26,8 +27,8 @@ _ALIGNED = 512
 
 class Settings(TypedDict, total=False):
     """How a device is run: its name in the backend's own words, empty for the usual one; seconds
-    for one case; the product that it is, where its own name does not say; bytes of each guard, a
-    multiple of 512.
+    for one case; the product that it is, where its own name does not say, so that cases of others
+    are skipped; bytes of each guard, a multiple of 512.
     """
 
     device: str
@@ -42,7 +43,8 @@ class Backend(ABC):
     Subclass it to run bundles on a device of your own: ``--backend ./mine.py:Device``. A subclass
     must define ``open`` and ``answers``, and may define ``close``; BACKENDS.md has an example.
     ``settings`` are those of :class:`Settings`; a backend may ignore some. Raises DeviceError for a
-    guard that is not a multiple of 512. :func:`opgen.devices.running.run` writes the answers down.
+    guard that is not a multiple of 512, and for an unknown product.
+    :func:`opgen.devices.running.run` writes the answers down.
     """
 
     name = ""
@@ -57,6 +59,9 @@ class Backend(ABC):
         self.timeout = settings.get("timeout", TIME_LIMIT)
         self.product = settings.get("product", "")
         self.guard = settings.get("guard", GUARD)
+        if self.product and self.product not in vocabulary().products:
+            products = ", ".join(vocabulary().products)
+            raise DeviceError("`product`", f"no such product {self.product!r}; known: {products}")
         if self.guard < 0 or self.guard % _ALIGNED:
             raise DeviceError("`guard`", f"{self.guard} is no multiple of {_ALIGNED} bytes")
 

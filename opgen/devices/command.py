@@ -16,7 +16,9 @@ import numpy as np
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
+from opgen.calls.vocabulary import vocabulary
 from opgen.devices import Backend, DeviceError, DeviceLost, Raised
+from opgen.devices.aclnn import product_of
 from opgen.devices.numeric_calls import NumericCalls
 from opgen.devices.runner_process import Answer, Ended, Request, Runner
 from opgen.model import CRASH, NOT_RUN, Code, TensorDesc
@@ -108,10 +110,11 @@ class CommandBackend(Backend):
             self.runner = Runner(self.command)
         except Ended as error:
             raise DeviceError("--backend cmd", f"{self.device}: {error}") from None
-        facts = self.runner.facts
-        self.calls: Calls = JsonCalls()
-        if self.runner.numeric:
-            self.calls = NumericCalls(str(facts.get("soc", "")), self.product)
+        facts, numeric = self.runner.facts, self.runner.numeric
+        soc = str(facts.get("soc", ""))
+        if numeric or vocabulary().product_of(soc):
+            self.product = product_of(soc, self.product)
+        self.calls: Calls = NumericCalls() if numeric else JsonCalls()
         return {"runner": facts}
 
     def answers(self, cases: Sequence[str]) -> Iterator[Result]:

@@ -9,6 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
@@ -86,8 +87,10 @@ def run(
             _say(results, header(facts, {}))
             _log.info("%s: %d cases to run, %d answered before", output, len(left), len(results))
             lookout = _Lookout(file, results, left)
-            answers = _Answers(backend, left)
-            for given in map(_first_phase, answers) if status_only else answers:
+            others = _of_others(file, left, backend.product)
+            answers = _Answers(backend, [case for case in left if case not in others])
+            asked = map(_first_phase, answers) if status_only else answers
+            for given in chain(others.values(), asked):
                 answer = _kept(results, given)
                 tally[_kind(answer)] += 1
                 _log.debug("%s: status %s, %.3g s", answer.id, answer.status, answer.time or 0)
@@ -95,6 +98,18 @@ def run(
                 if watch:
                     lookout.see(answer, answers)
     return tally
+
+
+def _of_others(bundle: Bundle, cases: Sequence[str], product: str) -> dict[str, Result]:
+    """Case -> its answer, where a device is known to be another product than the case is for."""
+    products = dict(zip(bundle.ids, bundle.cases["product"].tolist(), strict=True))
+    return {
+        case: Result(
+            case, NOT_RUN, error=f"the device is {product}; the case is for {products[case]}"
+        )
+        for case in cases
+        if product and products[case] != product
+    }
 
 
 class _Answers:

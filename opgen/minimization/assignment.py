@@ -62,15 +62,15 @@ class Candidate:
 
 
 def complexity(call: Call) -> int:
-    """A number that is smaller for a simpler call: elements first, then views, dtypes, masks and
-    the size of numbers.
+    """A number that is smaller for a simpler call: elements first (of a shape, or of a larger
+    storage), then views, dtypes, masks and the size of numbers.
     """
     return sum(map(_complexity, call.args.values()))
 
 
 def _complexity(value: Argument) -> int:
     if isinstance(value, TensorDesc):
-        elements = 8 * abs(prod(value.storage_extents))
+        elements = 8 * max(abs(prod(extents)) for extents in (value.shape, value.storage_extents))
         return elements + 16 * (not value.plain) + 2 * (value.dtype != "FLOAT") + len(value.shape)
     if isinstance(value, tuple):
         return sum(4 if item is True else _complexity(item) for item in value)

@@ -98,12 +98,15 @@ class _Page:
         # Pages of one operator are of one device as a rule: what is seen on one is seen.
         self.coverage = known.setdefault((spec.api, *(name for name, _ in extents)), own)
 
-    def draw(self, most: int, invalid: bool) -> DrawnCalls:
-        """The calls of a round, which the host survives: three in four are those with the most that
-        is new, the others any.
+    def draw(self, most: int, invalid: bool, product: str) -> DrawnCalls:
+        """The calls of a round, which the host survives, for one product if it is known: three in
+        four are those with the most that is new, the others any.
         """
         drawn = self.random.draw(self.coverage.aims(CHOICE * most, self.random.random), invalid)
-        drawn = drawn.take(np.flatnonzero(~crashing(drawn.judged)))
+        asked = ~crashing(drawn.judged)
+        if product:
+            asked &= drawn.judged.table.product == vocabulary().index["product"][product]
+        drawn = drawn.take(np.flatnonzero(asked))
         newest = np.argsort(-self.coverage.new(drawn.judged), kind="stable")[: most * 3 // 4]
         others = np.setdiff1d(self.random.random.shuffled(len(drawn)), newest, assume_unique=True)
         return drawn.take(np.concatenate([newest, others])[:most])
@@ -148,6 +151,8 @@ def explore(
         search = _Search(Trials(backend, 0, Path(folder), edition=edition), state, invalid, most)
         known = catalog(edition)
         specs = known.pages([known.api(name) for name in operators])
+        if product := backend.product:
+            specs = [spec for spec in specs if known.by_page[spec.api, product] is spec]
         covered: dict[tuple[str, ...], ValueCoverage] = {}
         pages = [_Page(spec, edition, seed, covered) for spec in specs]
         for page in cycle(pages):
@@ -177,7 +182,7 @@ class _Search:
         """Draw, run and judge calls; the failing one to reduce, if there is one that no known cause
         explains.
         """
-        drawn = page.draw(most, self.invalid)
+        drawn = page.draw(most, self.invalid, self.trials.backend.product)
         recipes = drawn.recipes.tolist()
         kind = "invalid" if self.invalid else "valid"
         ids = case_ids(drawn.judged, [kind] * len(drawn), [()] * len(drawn), recipes, {})

@@ -104,11 +104,11 @@ def _named(trials: Trials, spec: Spec, minimal: Failure) -> Failure:
     """
     judged = judge(spec, from_calls(spec.api, spec.kinds, [minimal.call]))
     kind = "valid" if judged.valid[0] else "invalid"
-    (name,) = case_ids(judged, [kind], [()], [minimal.recipe], {})
-    if minimal.own:
-        return replace(minimal, id=name)
-    names = [name, *(f"{name}.{again}" for again in range(1, NAMES))]
     for recipe in dict.fromkeys([minimal.recipe, DEFAULT]):
+        (name,) = case_ids(judged, [kind], [()], [recipe], {})
+        if minimal.own:
+            return replace(minimal, id=name)
+        names = [name, *(f"{name}.{again}" for again in range(1, NAMES))]
         tried = trials.failures([NamedCall(each, minimal.call, {}) for each in names], recipe)
         for failure in tried:
             if failure.kind == minimal.kind:
@@ -139,10 +139,14 @@ class _Reduction:
             simpler_data = self._simplify_data()
 
     def _draw(self) -> None:
-        """Give up the data of the case for those of its recipe, unless the fault needs them."""
+        """Give up the data of the case for those of its recipe, unless the fault needs them; and
+        these for everyday data, with which a simpler call does not pass by luck.
+        """
         own, self.trials.data = self.trials.data, {}
         if own and not self._fails_with(self.best.recipe, [self.best.id]):
             self.trials.data = own
+        elif self.best.storage and self.best.recipe != DEFAULT:
+            self._fails_with(DEFAULT, [self.best.id])
 
     def _simplify_data(self) -> bool:
         """Keep the call and take the simplest recipe with which it fails, if one is simpler than
