@@ -152,7 +152,14 @@ def explore(
         known = catalog(edition)
         specs = known.pages([known.api(name) for name in operators])
         if product := backend.product:
-            specs = [spec for spec in specs if known.by_page[spec.api, product] is spec]
+            specs = [
+                spec
+                for spec in specs
+                if product in spec.products and known.by_page[spec.api, product] is spec
+            ]
+            if not specs:
+                text = f"no page of {', '.join(operators)} is for {product}"
+                raise FileError.of("`product`", "", text)
         covered: dict[tuple[str, ...], ValueCoverage] = {}
         pages = [_Page(spec, edition, seed, covered) for spec in specs]
         for page in cycle(pages):

@@ -13,7 +13,7 @@ import opgen
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.cli import main
-from opgen.devices import backend, plugins
+from opgen.devices import DeviceError, backend, plugins
 from opgen.model import FileError
 from tests.support.backends import Scripted
 
@@ -74,6 +74,20 @@ def test_a_failure_on_a_device_of_ones_own_is_reduced(pads: Path) -> None:
         failed = next(found.case for found in report if found.verdict == "failed")
         small = opgen.minimize(pads / "pad.h5", pads / "wrong.h5", failed, f"{wrong}:Device")
     assert small.failure.call.args["padding"][1] == 1  # one to the right is enough
+
+
+def test_cases_of_another_product_than_the_device_is_are_skipped(tmp_path: Path) -> None:
+    suite, results = tmp_path / "two.h5", tmp_path / "results.h5"
+    products = ["ascend910b", "ascend910_93"]
+    opgen.generate(["reflection_pad1d_backward"], products=products, output=suite, workers=1)
+    opgen.run(suite, "mutant:nothing", results, product="ascend910b")
+    with opgen.open(suite) as bundle, opgen.Results.open(results) as answers:
+        skipped = {case.id for case in bundle if answers[case.id].status == "skipped"}
+        assert skipped == {case.id for case in bundle if case.product == "ascend910_93"} != set()
+        errors = {answers[case].error for case in skipped}
+    assert errors == {"the device is ascend910b; the case is for ascend910_93"}
+    with pytest.raises(DeviceError, match=r"no such product 'ascend901b'; known: ascend310p"):
+        backend("mutant:nothing", product="ascend901b")
 
 
 def test_the_only_class_need_not_be_named(pads: Path) -> None:

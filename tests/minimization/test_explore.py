@@ -24,7 +24,7 @@ from opgen.minimization.reduction import reduced
 from opgen.minimization.regressions import Regressions
 from opgen.minimization.trials import Trials
 from opgen.minimization.value_coverage import ValueCoverage
-from opgen.model import FileError
+from opgen.model import FileError, TensorDesc
 from opgen.numerics.recipes import DEFAULT
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
@@ -206,6 +206,20 @@ def test_a_right_device_fails_nowhere_and_coverage_grows() -> None:
     assert not explored.failed
     assert explored.verdicts["passed"] > 900
     assert steps == sorted(set(steps))
+
+
+def test_calls_are_those_of_the_product_that_a_device_is() -> None:
+    fault = DrawnFault(PAD, "padRight >= 5", {})
+    explored = explore([PAD], FaultyDevice(fault, product="ascend910_93"), draws=600)
+    assert explored.calls == 600
+    assert not explored.verdicts["skipped"]
+    (cause,) = explored.causes  # and no views, which the fault does not need
+    assert cause.failure.call.product == "ascend910_93"
+    assert all(
+        value.plain for value in cause.failure.call.args.values() if isinstance(value, TensorDesc)
+    )
+    with pytest.raises(FileError, match="no page of reflection_pad2d_backward is for ascend310b"):
+        explore([PAD], FaultyDevice(fault, product="ascend310b"), draws=600)
 
 
 def test_two_drawn_faults_are_found_and_reduced() -> None:

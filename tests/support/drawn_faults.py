@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
+from typing import Unpack
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.calls.table import CallTable, from_calls
 from opgen.comparison.calls_by_page import calls_by_page
+from opgen.devices import Settings
 from opgen.devices.mutant import MutantBackend
 from opgen.model import Call
 from opgen.spec.catalog import catalog
@@ -79,8 +81,8 @@ class FaultyDevice(MutantBackend):
     name = "faulty"
     usual = "nothing"
 
-    def __init__(self, fault: DrawnFault) -> None:
-        super().__init__()
+    def __init__(self, fault: DrawnFault, **settings: Unpack[Settings]) -> None:
+        super().__init__(**settings)
         self.device = "nothing"
         self.fault = fault
 
