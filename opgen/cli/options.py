@@ -259,10 +259,7 @@ def backend_options(required: bool = True) -> Decorator:
             metavar="P",
             default="",
             shell_complete=complete_products,
-            help=(
-                "The product of the device, if it does not say so itself; cases of others are"
-                " skipped."
-            ),
+            help="The device's product, if it does not say; cases of others are skipped.",
         ),
         click.option(
             "--guard",

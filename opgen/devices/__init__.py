@@ -60,8 +60,8 @@ class Backend(ABC):
         self.product = settings.get("product", "")
         self.guard = settings.get("guard", GUARD)
         if self.product and self.product not in vocabulary().products:
-            products = ", ".join(vocabulary().products)
-            raise DeviceError("`product`", f"no such product {self.product!r}; known: {products}")
+            text = f"no such product {self.product!r}; known: {', '.join(vocabulary().products)}"
+            raise DeviceError("`product`", text)
         if self.guard < 0 or self.guard % _ALIGNED:
             raise DeviceError("`guard`", f"{self.guard} is no multiple of {_ALIGNED} bytes")
 

@@ -150,16 +150,16 @@ def explore(
     with tempfile.TemporaryDirectory(prefix="opgen-explore-") as folder:
         search = _Search(Trials(backend, 0, Path(folder), edition=edition), state, invalid, most)
         known = catalog(edition)
-        specs = known.pages([known.api(name) for name in operators])
-        if product := backend.product:
-            specs = [
-                spec
-                for spec in specs
-                if product in spec.products and known.by_page[spec.api, product] is spec
-            ]
-            if not specs:
-                text = f"no page of {', '.join(operators)} is for {product}"
-                raise FileError.of("`product`", "", text)
+        product = backend.product
+        specs = [
+            spec
+            for spec in known.pages([known.api(name) for name in operators])
+            if not product
+            or (product in spec.products and known.by_page[spec.api, product] is spec)
+        ]
+        if not specs:
+            text = f"no page of {', '.join(operators)} is for {product}"
+            raise FileError.of("`product`", "", text)
         covered: dict[tuple[str, ...], ValueCoverage] = {}
         pages = [_Page(spec, edition, seed, covered) for spec in specs]
         for page in cycle(pages):
