@@ -15,7 +15,8 @@ which has
 * optionally ``FACTS``, a dict of what is worth knowing about the device, such as its versions.
 
 numpy has no BFLOAT16: such buffers hold the bits as uint16, and such outputs may be returned so, or
-as float32. BACKENDS.md describes the frames in which the two sides talk.
+as float32. ``from runner import described, tensor`` helps: ``tensor(call, storage, "self")`` is an
+input in its shape. BACKENDS.md describes the frames in which the two sides talk.
 """
 
 from __future__ import annotations
@@ -40,9 +41,19 @@ IN_FLIGHT = 8
 _ANSWER = '{"status": 0, "run_status": 0, "outputs": {NAME: ARRAY}}'
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Protocol
+    from typing import Protocol, TypedDict
 
     Frame = tuple[dict[str, object], dict[str, np.ndarray]]
+
+    class Described(TypedDict):
+        """What a call says of a tensor; strides (None: contiguous) and offset are in elements."""
+
+        shape: list[int]
+        dtype: str
+        strides: list[int] | None
+        offset: int
+
+    Call = Mapping[str, Mapping[str, Described | list[Described]]]
 
     class Stream(Protocol):
         """A binary stream, or what reads and writes as one."""
@@ -50,6 +61,27 @@ if TYPE_CHECKING:
         def read(self, count: int, /) -> bytes: ...
         def write(self, content: bytes, /) -> object: ...
         def flush(self) -> object: ...
+
+
+def described(call: Call, name: str) -> Described:
+    """What a call says of a tensor by its name, such as ``self``, or ``x[1]`` in a list ``x``."""
+    parameter, _, item = name.partition("[")
+    argument = call["args"][parameter]
+    return argument[int(item[:-1])] if isinstance(argument, list) else argument
+
+
+def tensor(call: Call, storage: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """An input in its shape: a view of its buffer, which must not be written to. BFLOAT16 becomes
+    float32, which is exact.
+    """
+    about = described(call, name)
+    shape, buffer = about["shape"], storage[name][about["offset"] :]
+    strides = about["strides"] or [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    steps = [step * buffer.itemsize for step in strides]
+    view = np.lib.stride_tricks.as_strided(buffer, shape, steps, writeable=False)
+    if about["dtype"] == "BFLOAT16":
+        return (view.astype(np.uint32) << 16).view(np.float32)
+    return view
 
 
 def write_frame(

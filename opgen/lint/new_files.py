@@ -1,10 +1,10 @@
-"""Templates for what people write for an operator: a plan, calls, a backend."""
+"""Templates for what people write for an operator: a plan, calls, a backend, what a runner runs."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from string import Template
@@ -20,8 +20,8 @@ from opgen.suite.selection import Request
 
 
 def new_file(what: str, op: str) -> str:
-    """The template of a ``plan``, of ``calls`` or of a ``backend`` for an operator; FileError for
-    one without a spec.
+    """The template of a ``plan``, of ``calls``, of a ``backend`` or of a ``runner``'s module for an
+    operator; FileError for one without a spec.
 
     >>> print(new_file("calls", "reflection_pad2d_backward").split(",")[0])
     {"comment": "the page admits the status 0 (valid)"
@@ -29,7 +29,7 @@ def new_file(what: str, op: str) -> str:
     (spec, plan), *_ = Request(operators=[op]).pages()[0]
     if what == "plan":
         return _plan(spec, plan)
-    return "".join(_calls(spec)) if what == "calls" else _backend(spec)
+    return "".join(_calls(spec)) if what == "calls" else _code(what, spec)
 
 
 def _plan(spec: Spec, plan: Plan) -> str:
@@ -75,32 +75,56 @@ def _calls(spec: Spec) -> Iterator[str]:
             yield json.dumps(call) + "\n"
 
 
-def _backend(spec: Spec) -> str:
-    """A class that answers zeros, with what a case of the operator gives."""
-    template = Template(Path(__file__).with_name("backend.txt").read_text(encoding="utf-8"))
-    begin = 8 * " " + "# "
+_WORDS = {
+    "backend": {
+        "indent": 8 * " ",
+        "inputs": "case.inputs",
+        "args": "case.args",
+        "bfloat16": 'Of BFLOAT16, take .astype("float64").',
+        "value": ".value",
+        "compute": "case.compute",
+    },
+    "runner": {
+        "indent": 4 * " ",
+        "inputs": "inputs",
+        "args": "args",
+        "bfloat16": "BFLOAT16 is float32 here.",
+        "value": '["value"]',
+        "compute": "",
+    },
+}
+"""What code calls the parts of a case."""
+
+
+def _code(what: str, spec: Spec) -> str:
+    """Code that answers zeros, with what a case of the operator gives."""
+    template = Template(Path(__file__).with_name(f"{what}.txt").read_text(encoding="utf-8"))
+    begin = _WORDS[what]["indent"] + "# "
+    notes = _notes(spec, _WORDS[what])
     lines = chain(
-        *(wrap(note, 100, initial_indent=begin, subsequent_indent=begin) for note in _notes(spec))
+        *(wrap(note, 100, initial_indent=begin, subsequent_indent=begin) for note in notes)
     )
-    return template.substitute(op=spec.api, spec=spec.op, notes="\n".join(lines))
+    product = "ascend910b" if "ascend910b" in spec.products else spec.products[0]
+    names = {"op": spec.api, "spec": spec.op, "product": product}
+    return template.substitute(names, notes="\n".join(lines))
 
 
-def _notes(spec: Spec) -> Iterator[str]:
-    """What a class has of a case, and what it returns, a sentence each."""
+def _notes(spec: Spec, words: Mapping[str, str]) -> Iterator[str]:
+    """What code has of a case, and what it returns, a sentence each."""
     tensors = [*spec.inputs, *spec.outputs]
     attributes = [p for p in spec.parameters.values() if p not in tensors and not p.is_list]
     yield (
-        f"case.inputs: name -> array ({_names(spec.inputs)}), in the dtypes that opgen ops"
-        f' {spec.op} lists. Of BFLOAT16, take .astype("float64").'
+        f"{words['inputs']}: name -> array ({_names(spec.inputs)}), in the dtypes that opgen ops"
+        f" {spec.op} lists. {words['bfloat16']} Inputs that are null pointers are not there."
     )
     if any(p.is_list for p in spec.parameters.values()):
         yield "NAME[N] is a tensor of a list: NAME[0], NAME[1] and so on, as many as the call has."
-    yield f"case.args: name -> value ({_names(attributes)})."
+    yield f"{words['args']}: name -> value ({_names(attributes)})."
     if scalars := [p for p in attributes if p.kind == "scalar"]:
         verb = "is an aclScalar" if len(scalars) == 1 else "are aclScalars"
-        yield f"Of {_names(scalars)}, which {verb}, take .value."
-    if spec.modes:
-        yield "case.compute: the dtype to which the device rounds its inputs before it computes."
+        yield f"Of {_names(scalars)}, which {verb}, take {words['value']}."
+    if spec.modes and (compute := words["compute"]):
+        yield f"{compute}: the dtype to which the device rounds its inputs before it computes."
     yield f"Return an array for each output that is asked for ({_names(spec.outputs)})."
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
+from collections import Counter
+from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import opgen
 from opgen.cli import main
+from opgen.devices import runner
 from opgen.files.resources import cases_folder
 from opgen.lint.new_files import new_file
 from opgen.model import FileError
@@ -76,7 +82,69 @@ def test_a_backend_is_told_what_a_case_of_its_operator_gives():
     assert max(map(len, lists.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("what", ["plan", "calls", "backend"])
+SPOILT = "return {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}"
+RIGHT = """
+    left, right, top, bottom = args["padding"]
+    gradient = inputs["gradOutput"].astype(np.float64)
+    *_, height, width = shapes["gradInput"]
+    sums = np.zeros(shapes["gradInput"])
+    for y in range(-top, height + bottom):
+        for x in range(-left, width + right):
+            at = fold(y, height), fold(x, width)
+            sums[(..., *at)] += gradient[..., y + top, x + left]
+    return {name: sums for name in shapes}
+
+
+def fold(at, extent):
+    return -at if at < 0 else 2 * extent - 2 - at if at >= extent else at
+"""
+
+
+def test_a_module_of_a_runner_runs_and_its_zeros_fail_until_it_computes(tmp_path):
+    """Inputs with strides, offsets and BFLOAT16 are what the operator sees."""
+    opgen.generate([OP], products=["ascend910b"], output=tmp_path / "suite.h5", workers=1)
+    (tmp_path / "runner.py").write_text(run("new", "runner.py").output, encoding="utf-8")
+    text, verdicts = run("new", "runner", OP).output, {}
+    assert text.count(SPOILT) == 1 and "--product ascend910b" in text
+    for name, code in {"zeros": text, "right": text.replace(f"    {SPOILT}", RIGHT)}.items():
+        (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+        command = shlex.join([sys.executable, str(tmp_path / "runner.py"), name])
+        command = f"cmd:env PYTHONPATH={shlex.quote(str(tmp_path))} {command}"
+        opgen.run(tmp_path / "suite.h5", command, tmp_path / f"{name}.h5")
+        report = opgen.diff(tmp_path / "suite.h5", tmp_path / f"{name}.h5")
+        judged = [verdict for verdict in report if verdict.metrics.get("outputs")]
+        verdicts[name] = Counter(verdict.verdict for verdict in judged)
+    assert verdicts["zeros"]["failed"] > 10 and verdicts["zeros"]["passed"] == 0
+    assert not {"failed", "crashed"} & set(verdicts["right"]) and verdicts["right"]["passed"] > 10
+
+
+def test_a_tensor_of_a_runner_is_the_input_that_a_case_has(tmp_path):
+    """Of all dtypes and views, tensors of lists, and absent ones."""
+    operators = ["lstm_backward", "avg_pool2d_backward"]
+    opgen.generate(operators, products=["ascend910b"], output=tmp_path / "suite.h5", workers=1)
+    dtypes = set()
+    with opgen.open(tmp_path / "suite.h5") as suite:
+        for case in suite:
+            storage = {
+                name: array.view(np.uint16) if array.dtype.name == "bfloat16" else array
+                for name, array in case.storage.items()
+            }
+            for name, wanted in case.inputs.items():
+                seen = runner.tensor(case.call, storage, name)
+                assert np.array_equal(seen, wanted.astype(seen.dtype), equal_nan=True), case.id
+                dtypes.add((wanted.dtype.name, seen.dtype.name))
+    assert ("bfloat16", "float32") in dtypes and ("float16", "float16") in dtypes
+
+
+def test_runners_are_printed_as_they_are():
+    folder = Path(runner.__file__).parent
+    for name in ("runner.py", "runner.cpp"):
+        assert run("new", name).output == (folder / name).read_text(encoding="utf-8")
+        assert run("new", name, OP).exit_code == 2
+    assert "Missing argument 'OP'" in run("new", "runner").output
+
+
+@pytest.mark.parametrize("what", ["plan", "calls", "backend", "runner"])
 def test_an_operator_without_a_spec_is_refused(what):
     with pytest.raises(FileError, match="no such operator"):
         new_file(what, "nosuch")
