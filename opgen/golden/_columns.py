@@ -11,6 +11,7 @@ from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from opgen.golden import Array
 from opgen.golden._axes import Windows
@@ -84,35 +85,39 @@ def taps(windows: tuple[Windows, ...], block: Block | None = None) -> tuple[Tap,
 class Scratch:
     """An array of any shape, in memory that is kept for the next."""
 
-    def __init__(self) -> None:
-        self.flat = np.empty(0)
+    def __init__(self, dtype: DTypeLike = np.float64) -> None:
+        self.flat = np.empty(0, dtype)
 
     def shaped(self, *shape: int) -> Array:
         """The array, of whatever values."""
         size = prod(shape)
         if self.flat.size < size:
-            self.flat = np.empty(size)
+            self.flat = np.empty(size, self.flat.dtype)
         return self.flat[:size].reshape(shape)
 
 
 class Columns:
-    """Between tensors (groups, channels, *extents) and matrices (groups, channels * taps, windows),
-    block after block.
+    """Between tensors (groups, channels, *extents) and matrices (groups, channels * taps, windows)
+    of a ``dtype``, block after block.
 
     Windows that meet their own index alone need no columns.
     """
 
-    def __init__(self, windows: tuple[Windows, ...]) -> None:
-        self.windows, self.kernel = windows, tuple(w.kernel for w in windows)
+    def __init__(self, windows: tuple[Windows, ...], dtype: DTypeLike = np.float64) -> None:
+        self.windows, self.kernel, self.dtype = windows, tuple(w.kernel for w in windows), dtype
         self.plain = all(w == Windows(w.extent, w.extent, 1, 1, w.dilation) for w in windows)
         self.filled: object = None
-        self.columns, self.product = Scratch(), Scratch()
+        self.columns, self.product = Scratch(dtype), Scratch(dtype)
 
     def gather(self, source: Array, block: Block) -> Array:
         """What the taps meet, and zeros where they meet nothing."""
         groups, channels = source.shape[:2]
         if self.plain:
-            return source[(..., *within(block))].reshape(groups, channels, volume(block))
+            plain = source[(..., *within(block))]
+            if plain.dtype != self.dtype:
+                copy = self.columns.shaped(*plain.shape)
+                copy[...], plain = plain, copy
+            return plain.reshape(groups, channels, volume(block))
         columns = self.columns.shaped(groups, channels, *self.kernel, *lengths(block))
         met = taps(self.windows, block)
         filled = columns.shape, [(index, outer) for index, outer, _ in met]
@@ -124,11 +129,12 @@ class Columns:
 
     def place(self, target: Array, block: Block, add: bool) -> Array:
         """Where to write a matrix that :meth:`scatter` takes: the tensor itself where it is
-        contiguous, else an array.
+        contiguous and of this dtype, else an array.
         """
         groups, channels = target.shape[:2]
         shape = groups, channels * prod(self.kernel), volume(block)
-        part = target[(..., *within(block))] if self.plain and not add else None
+        direct = self.plain and not add and target.dtype == self.dtype
+        part = target[(..., *within(block))] if direct else None
         return (
             part.reshape(shape)
             if part is not None and part[0, 0].flags.c_contiguous

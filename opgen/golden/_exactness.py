@@ -20,6 +20,9 @@ from opgen.golden._convolution import Operands
 SAMPLE = 1024  # values from which the grid is guessed
 PIECE = 1 << 15  # elements that are looked at together: 256 KiB
 SLACK = 1 + 2.0**-20  # for the roundings of the certificate itself
+PRODUCTS = 128  # of an element of either tensor from which on float32 takes less time
+SINGLE = 2.0**29
+"""How much more room float64 has than float32, for data of :func:`modest` units."""
 
 
 def room(t: Operands) -> float:
@@ -48,6 +51,24 @@ def room(t: Operands) -> float:
             for bound, unit in needs
         ]
     )
+
+
+def modest(t: Operands) -> bool:
+    """Whether float32 is worth :func:`room`: there are many products for an element, and the first
+    values let hope that sums fit; nor is their unit, if it is that of all, near the ends of its
+    range.
+    """
+    positions = min(t.dy[0, :, 0, 0].size, t.x[0, :, 0, 0].size)
+    if positions * t.w[0].size < PRODUCTS * (t.dy[0].size + t.x[0].size):
+        return False
+    sizes = []
+    for values in (t.dy, t.w, t.x):
+        some = values.ravel(order="K")[:SAMPLE]
+        unit = quantum(some)
+        if not 2.0**-50 <= unit <= 2.0**50:
+            return False
+        sizes.append(float(some.dot(some)) / unit**2)
+    return sizes[0] * max(sizes[1:]) < 2.0**48
 
 
 def norm(values: Array) -> float:

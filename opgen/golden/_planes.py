@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from opgen.golden import Array
 from opgen.golden._columns import Scratch
@@ -37,12 +39,12 @@ class Level(NamedTuple):
 
 
 class Workspace:
-    """Arrays by name and level, of whatever values, in memory that is kept for the next of that
-    name.
+    """Arrays of a ``dtype`` by name and level, of whatever values, in memory that is kept for the
+    next of that name.
     """
 
-    def __init__(self) -> None:
-        self._scratch: dict[tuple[str, int], Scratch] = defaultdict(Scratch)
+    def __init__(self, dtype: DTypeLike = np.float64) -> None:
+        self._scratch: dict[tuple[str, int], Scratch] = defaultdict(partial(Scratch, dtype))
 
     def shaped(self, name: str, level: int, *shape: int) -> Array:
         return self._scratch[name, level].shaped(*shape)

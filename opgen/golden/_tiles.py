@@ -18,7 +18,7 @@ from opgen.golden._convolution import ConvolutionGeometry
 
 PRODUCTS = {2: 3, 3: 4}
 """Multiplications that a level takes for two outputs, by its taps."""
-CHANNELS, POSITIONS = 32, 512
+CHANNELS, POSITIONS = 96, 512
 """Channels of a group, and positions of all samples, from which on tiles are faster than
 columns."""
 MOST_DILATION = 4

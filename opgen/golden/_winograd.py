@@ -23,6 +23,7 @@ from math import isqrt, prod
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from opgen.golden import Array
 from opgen.golden._columns import pieces
@@ -31,8 +32,8 @@ from opgen.golden._planes import TAPS, Planes, Workspace
 from opgen.golden._tiles import Part, TiledAxis, blocks, fitting, grid, part_of, planes
 
 WEIGHT = (
-    1 << 20
-)  # elements of the planes of a piece of the weight: 8 MiB, and as many of its gradient
+    1 << 21
+)  # elements of the planes of a piece of the weight: 16 MiB, and as many of its gradient
 PIECE = 1 << 16  # elements of the taps that become planes, or come from them, at a time
 PLANES = 5 << 19  # elements of the planes of a piece of the tensors: 20 MiB
 
@@ -42,17 +43,18 @@ def tiled(
     geometry: ConvolutionGeometry,
     *,
     halves: bool = False,
+    dtype: DTypeLike = np.float64,
     weight: int = WEIGHT,
     tensors: int = PLANES,
 ) -> None:
-    """Both gradients, with so many elements of the planes of ``weight`` and ``tensors``;
-    ``halves``: halves of all sums are exact as well.
+    """Both gradients, with so many elements of the planes of ``weight`` and ``tensors``, all of a
+    ``dtype``; ``halves``: halves of all sums are exact as well.
     """
     some = list(shares(part_of(geometry), t, weight, tensors))
     add = len({share.where[2].start for share in some}) > 1 or len(some[0].cuts) > 1
     if t.gx is not None and add:
         t.gx[...] = 0.0
-    space = Workspace()
+    space = Workspace(dtype)
     for b, share in product(range(len(t.w)), some):
         _piece(t, geometry, b, share, add, halves, space)
 

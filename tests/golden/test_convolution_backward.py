@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
+from opgen.generation.needs import SCRATCH
 from opgen.golden import _exactness, _products, _tiles, _winograd
 from opgen.golden._convolution import ConvolutionGeometry, Operands
 from opgen.golden.convolution_backward import by_groups, depth, geometry_of_call, golden, magnitude
@@ -294,7 +295,10 @@ def integers(
 
 
 @pytest.mark.parametrize("kind", ["any", "largest", "alternating"])
-def test_tiles_are_exact_wherever_they_are_allowed(kind: str) -> None:
+@pytest.mark.parametrize(("dtype", "bits", "less"), [("f8", 22, 1.0), ("f4", 8, _exactness.SINGLE)])
+def test_tiles_and_columns_are_exact_wherever_they_are_allowed(
+    dtype: str, bits: int, less: float, kind: str
+) -> None:
     """Data with as many bits as the certificate allows, against integers; and with more bits, they
     would not be exact.
     """
@@ -307,7 +311,7 @@ def test_tiles_are_exact_wherever_they_are_allowed(kind: str) -> None:
         allowed = []  # of either output by itself
         for extra in range(-8, 20, 2):
             whole = {
-                name: integers(random, (1, *shape), 22 + (extra + i) // 3, kind)
+                name: integers(random, (1, *shape), bits + (extra + i) // 3, kind)
                 for i, (name, shape) in enumerate(g.shapes.items())
             }
             t = {name: array.astype(np.float64) for name, array in whole.items()}
@@ -316,16 +320,20 @@ def test_tiles_are_exact_wherever_they_are_allowed(kind: str) -> None:
                 Operands(*t.values(), *outputs) for outputs in ((gx, gw), (gx, None), (None, gw))
             ]
             both, *alone = (by_groups(operands, g.groups, bool(g.transposed)) for operands in asked)
-            rooms = [_exactness.room(operands) for operands in alone]
+            rooms = [_exactness.room(operands) / less for operands in alone]
             allowed.append([room >= 2**levels for room in rooms])
             right = naive(g, one(whole))
-            for halves in (False, True):
-                _winograd.tiled(both, geometry, halves=halves)
+            for form, growth in (
+                (_products.from_columns, 1),
+                (_winograd.tiled, 2**levels),
+                (partial(_winograd.tiled, halves=True), 4**levels),
+            ):
+                form(both, geometry, dtype=np.dtype(dtype))
                 for (name, found), room in zip(
                     (("gradInput", gx), ("gradWeight", gw)), rooms, strict=True
                 ):
                     same = np.array_equal(found[0], right[name])
-                    assert same or room < 2 ** (levels * (1 + halves)), (g, extra, name, halves)
+                    assert same or room < growth, (g, extra, name, growth)
                     inexact[name] += not same
         assert all(allowed[0]) and not any(allowed[-1]), (g, allowed)
     assert all(inexact.values())
@@ -356,12 +364,45 @@ def test_tiles_are_not_allowed_where_nothing_is_known() -> None:
     assert room(gradOutput=one_hot) > 2**20
 
 
+@pytest.mark.parametrize("transposed", [0, 1])
+def test_float32_is_taken_where_all_sums_fit(transposed: int) -> None:
+    g = Geometry(transposed, 1, 1, 48, 32, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (20, 21))
+    random = np.random.default_rng(19)
+    small = {
+        name: random.integers(-1, 2, (1, *shape)).astype(np.float64)
+        for name, shape in g.shapes.items()
+    }
+
+    def hopeful(t: dict[str, np.ndarray]) -> bool:
+        operands = Operands(*t.values(), np.empty(t["input"].shape), np.empty(t["weight"].shape))
+        parts = by_groups(operands, 1, bool(transposed))
+        hopes = _exactness.modest(parts)
+        right = gradients(_products.from_columns, g, t)
+        chosen = gradients(_products.large, g, t)
+        assert all(np.array_equal(chosen[name], right[name]) for name in right)
+        return hopes and _exactness.room(parts) >= _exactness.SINGLE
+
+    assert hopeful(small)
+    for name, array in small.items():
+        late = array.copy()  # beyond the values that are looked at first
+        for value in (2.0**23, 2.0**-12):
+            late.flat[-1] = value
+            assert not hopeful({**small, name: late})
+    assert not hopeful(g.tensors(random))
+    for factor in (2.0**-70, 2.0**70):
+        assert not hopeful({**small, "weight": small["weight"] * factor})
+    few = replace(g, wide=3)
+    assert not _exactness.modest(
+        by_groups(Operands(*few.tensors(random).values(), None, None), 1, bool(transposed))
+    )
+
+
 def test_tiles_are_chosen_for_many_channels_and_many_positions() -> None:
     def chosen(g: Geometry) -> bool:
         geometry = geometry_of_call(g.names, *g.shapes.values())
         return _tiles.worth(geometry, g.n, min(g.narrow, g.wide))
 
-    dense = Geometry(0, 4, 1, 64, 64, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (56, 56))
+    dense = Geometry(0, 4, 1, 96, 96, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (56, 56))
     assert chosen(dense) and chosen(replace(dense, transposed=1))
     assert chosen(replace(dense, kernel=(1, 3), before=(0, 1), after=(0, 1)))
     for other in (
@@ -410,7 +451,7 @@ def test_scratch_memory_is_bounded() -> None:
         for poison in (0.0, np.nan):
             t["gradOutput"].flat[0] = poison
             held = scratch(lambda t=t, g=g: golden(t, g.names, ALL), warm=False)
-            assert held <= 32 * 2**20, g
+            assert held <= SCRATCH, g
 
 
 def test_windows_far_off_the_input() -> None:
