@@ -132,7 +132,9 @@ class CommandBackend(Backend):
             while waiting or asked:
                 runner = self._running()
                 try:
-                    while waiting and len(asked) < (1 if ends else runner.in_flight):
+                    window = 1 if ends else runner.in_flight
+                    few = len(asked) <= window // 2  # the rest is sent at once, which costs less
+                    while waiting and few and (not asked or runner.takes(window - len(asked))):
                         case = self.bundle[waiting.popleft()]
                         requests = self.calls.requests(case, not self.status_only)
                         runner.ask(requests)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
+import io
 import os
 import select
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from time import monotonic
-from typing import IO, NamedTuple, TypeAlias, cast
+from time import monotonic, sleep
+from typing import NamedTuple, TypeAlias, cast
 
 from opgen.devices.runner import read_frame, write_frame
 from opgen.model import CRASH, TIMEOUT
@@ -20,7 +22,10 @@ START_LIMIT = 120.0
 _LAST_WORDS = 400
 """Bytes of standard error that are told when a runner has ended."""
 _PIECE = 1 << 16
-"""Bytes that a pipe takes at once."""
+"""Bytes that are read at once, at most, unless more are asked for."""
+_PIPE = 1 << 20
+"""Bytes that a pipe holds, where the system allows it; and that wait before it, at most, but for
+those of one case."""
 
 Request: TypeAlias = tuple[Mapping[str, object], Mapping[str, Array]]
 """The head of a frame, and its arrays."""
@@ -57,10 +62,12 @@ class Runner:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                bufsize=0,
             )
         except OSError as error:
             raise Ended(CRASH, f"cannot be started: {error.strerror}") from None
         self._pipes = _Pipes(self.process)
+        self._answers = io.BufferedReader(self._pipes, _PIECE)
         try:
             ready = self.answer(limit)
         except Ended:
@@ -73,15 +80,20 @@ class Runner:
         self.in_flight, self.facts, self.numeric = window, facts, bool(ready.head.get("numeric"))
 
     def ask(self, requests: Iterable[Request]) -> None:
-        """Send what is asked of a case: what the pipe takes now, and the rest while waiting."""
+        """Ask for a case. What is asked is sent while somebody waits for an answer."""
         for request in requests:
             write_frame(self._pipes, *request)
+
+    def takes(self, room: int) -> bool:
+        """Whether to ask more of a runner that has room for so many cases."""
+        return room > 0 and len(self._pipes.unsent) < _PIPE
 
     def answer(self, limit: float) -> Answer:
         """The next answer. Ended where there is none in so many seconds, or no more."""
         self._pipes.wait_for(limit)
+        self._pipes.send()
         try:
-            frame = read_frame(self._pipes)
+            frame = read_frame(self._answers)
         except TimeoutError as error:
             raise Ended(TIMEOUT, str(error)) from None
         except Exception as error:  # noqa: BLE001  a runner may write anything
@@ -96,12 +108,11 @@ class Runner:
         """End the process and those that it started, by force if they do not end by themselves."""
         self.stopped = True
         self._pipes.close_input()
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout=1)
-        with suppress(ProcessLookupError, PermissionError):
+        end = monotonic() + 1
+        while self.process.poll() is None and monotonic() < end:
+            sleep(0.002)  # Popen.wait would sleep longer and longer
+        with suppress(ProcessLookupError, PermissionError), self.process:  # and close its pipes
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self._pipes.close()
 
     def _told(self) -> str:
         """How the process ended, and its last words."""
@@ -114,91 +125,82 @@ class Runner:
         return f"{ended}{killed}{': ' + words[-1] if words else ''}"
 
 
-class _Pipes:
+class _Pipes(io.RawIOBase):
     """The standard streams of a process as one stream, which is written to and read from at once:
     whoever waits for bytes sends what is left to send meanwhile, so neither side waits for ever.
     """
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._input, self._output, self._errors = (
-            cast(IO[bytes], pipe) for pipe in (process.stdin, process.stdout, process.stderr)
+            cast(io.FileIO, pipe) for pipe in (process.stdin, process.stdout, process.stderr)
         )
         for pipe in (self._input, self._output, self._errors):
             os.set_blocking(pipe.fileno(), False)
-        self._unsent, self._unread, self._words = bytearray(), bytearray(), bytearray()
+            with suppress(AttributeError, OSError):  # as only some systems can, and up to a limit
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
+        self.unsent, self._words = bytearray(), bytearray()
         self._begin = self._limit = 0.0
 
     def wait_for(self, limit: float) -> None:
         """Give what is read from now on so many seconds."""
         self._begin, self._limit = monotonic(), limit
 
-    def write(self, content: bytes) -> None:
+    def write(self, content: bytes) -> None:  # type: ignore[override]
         """Content to send."""
-        self._unsent += content
+        self.unsent += content
 
-    def flush(self) -> None:
+    def send(self) -> None:
         """Send what the pipe takes."""
         try:
-            while self._unsent:
-                del self._unsent[: os.write(self._input.fileno(), self._unsent[:_PIECE])]
-        except BlockingIOError:
-            pass
+            while self.unsent and (taken := self._input.write(self.unsent)):
+                del self.unsent[:taken]
         except (OSError, ValueError):  # nobody reads any more, which the other pipe shows, too
             self.close_input()
 
-    def read(self, count: int) -> bytes:
-        """So many bytes, or fewer at the end of what the process writes. TimeoutError where they
-        take too long.
-        """
-        while len(self._unread) < count and not self._output.closed:
-            self._exchange()
-        content = bytes(self._unread[:count])
-        del self._unread[:count]
-        return content
+    def readable(self) -> bool:
+        """As a buffer before it asks."""
+        return True
 
-    def _exchange(self) -> None:
-        """Wait until one of the pipes is ready, and read and send what there is."""
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Wait for bytes; there are none at the end of what the process writes. TimeoutError where
+        they take too long.
+        """
+        count = None
+        while count is None and not self._output.closed:
+            self._exchange(self._output, self._errors)
+            count = self._output.readinto(buffer)
+        if not count:
+            self._output.close()
+        return count or 0
+
+    def _exchange(self, *pipes: io.FileIO) -> None:
+        """Wait until one of these pipes is ready, or the process takes more; send, and note words
+        meanwhile.
+        """
         ready = select.poll()
-        for pipe in (self._output, self._errors):
+        for pipe in pipes:
             if not pipe.closed:
                 ready.register(pipe, select.POLLIN)
-        if self._unsent:
+        if self.unsent:
             ready.register(self._input, select.POLLOUT)
         left = self._begin + self._limit - monotonic()
         if not ready.poll(max(left, 0.0) * 1000):
             raise TimeoutError(f"no answer in {monotonic() - self._begin:.0f} s")
-        self.flush()
-        _drain(self._output, self._unread)
-        _drain(self._errors, self._words)
-        del self._words[:-_LAST_WORDS]
+        self.send()
+        words = None if self._errors.closed else self._errors.read(_PIECE)
+        self._words = (self._words + (words or b""))[-_LAST_WORDS:]
+        if words == b"":
+            self._errors.close()
 
     def last_words(self) -> bytes:
         """The end of what the process wrote to its standard error."""
         self.wait_for(1.0)
         with suppress(TimeoutError):
             while not self._errors.closed:
-                self._exchange()
+                self._exchange(self._errors)
         return bytes(self._words)
 
     def close_input(self) -> None:
         """Send nothing more."""
-        self._unsent.clear()
-        with suppress(OSError):
-            self._input.close()
-
-    def close(self) -> None:
-        """Close all pipes."""
-        for pipe in (self._input, self._output, self._errors):
-            with suppress(OSError):
-                pipe.close()
-
-
-def _drain(pipe: IO[bytes], into: bytearray) -> None:
-    """Move what a pipe holds to the end of ``into``; a pipe that has ended is closed."""
-    if pipe.closed:
-        return
-    with suppress(BlockingIOError):
-        content = os.read(pipe.fileno(), _PIECE)
-        into += content
-        if not content:
-            pipe.close()
+        self.unsent.clear()
+        self._input.close()

@@ -58,10 +58,9 @@ class Zeros(Backend):
     def answers(self, cases: Sequence[str]) -> Iterator[Result]:
         for name in cases:
             case = self.bundle[name]
-            storage = dict(case.storage)
+            storage, args = dict(case.storage), case.call["args"]
             outputs = {
-                output: np.zeros(case.call["args"][output]["shape"], np.float32)
-                for output in case.golden
+                output: np.zeros(args[output]["shape"], np.float32) for output in case.golden
             }
             yield Result(name, 0, 0 if storage else None, outputs=outputs)
 
