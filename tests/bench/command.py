@@ -2,8 +2,9 @@
 
 Both devices read the inputs of every case and return zeros in place of results, so that nothing but
 the way to the device is measured. The cases are the small ones of the standard suites of four
-operators, or of those that are named. Rounds are interleaved, and medians compared: of time on the
-clock, and of the CPU time of the busier process, which other programs disturb little.
+operators, or of those that are named, or of ``all``. Rounds are interleaved, and medians compared:
+of time on the clock, and of the CPU time of the busier process, which other programs disturb
+little.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import resource
 import shlex
+import subprocess
 import sys
 import tempfile
 import time
@@ -85,7 +87,9 @@ def main(words: Sequence[str]) -> None:
     """Prints the two rates and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
         path, results = Path(folder, "suite.h5"), Path(folder, "results.h5")
-        opgen.generate(words or OPERATORS, plan="standard", output=path)
+        operators = [] if words == ["all"] else words or OPERATORS
+        made = ["opgen", "generate", *operators, "--plan", "standard", "-qo", str(path)]
+        subprocess.run([sys.executable, "-m", *made], check=True, stdout=subprocess.DEVNULL)
         Path(folder, "board.py").write_text(BOARD, encoding="utf-8")
         board = ["env", f"PYTHONPATH={folder}", sys.executable, str(runner.__file__), "board"]
         command = "cmd:" + shlex.join(board)
