@@ -2,9 +2,9 @@
 
 Both devices read the inputs of every case and return zeros in place of results, so that nothing but
 the way to the device is measured. The cases are the small ones of the standard suites of four
-operators, or of those that are named, or of ``all``. Rounds are interleaved, and medians compared:
-of time on the clock, and of the CPU time of the busier process, which other programs disturb
-little.
+operators, or of those that are named, or of a bundle that is. Rounds are interleaved, and medians
+compared: of time on the clock, and of the CPU time of the busier process, which other programs
+disturb little.
 """
 
 from __future__ import annotations
@@ -87,9 +87,11 @@ def main(words: Sequence[str]) -> None:
     """Prints the two rates and their ratio."""
     with tempfile.TemporaryDirectory() as folder:
         path, results = Path(folder, "suite.h5"), Path(folder, "results.h5")
-        operators = [] if words == ["all"] else words or OPERATORS
-        made = ["opgen", "generate", *operators, "--plan", "standard", "-qo", str(path)]
-        subprocess.run([sys.executable, "-m", *made], check=True, stdout=subprocess.DEVNULL)
+        if words and words[0].endswith(".h5"):
+            path = Path(words[0])
+        else:
+            made = ["generate", *(words or OPERATORS), "--plan", "standard", "-qo", str(path)]
+            subprocess.run([sys.executable, "-m", "opgen", *made], check=True)
         Path(folder, "board.py").write_text(BOARD, encoding="utf-8")
         board = ["env", f"PYTHONPATH={folder}", sys.executable, str(runner.__file__), "board"]
         command = "cmd:" + shlex.join(board)

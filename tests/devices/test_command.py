@@ -358,3 +358,13 @@ def test_a_runner_that_reads_no_more_is_given_up_in_time() -> None:
         told.answer(1.0)
     assert end.value.word == "timeout"
     told.stop()
+
+
+def test_what_a_runner_does_not_read_yet_fills_no_memory() -> None:
+    """One large case may wait beside those that the pipe holds, and no second one."""
+    told = echo("import time; time.sleep(600)")
+    assert told.takes(8)
+    assert not told.takes(0)
+    told.ask([({"case": 0}, {"x": np.zeros(500_000)})])
+    assert not told.takes(7)
+    told.stop()
