@@ -9,6 +9,7 @@ import signal
 import tempfile
 from collections.abc import Generator
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,13 @@ def enumerated_once(request: pytest.FixtureRequest) -> Generator[None]:
     of_enumerating = request.path.parent.name == "suite" or hasattr(request.module, "ENUMERATES")
     with nullcontext() if of_enumerating else enumerations.enumerated_once():
         yield
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests come first, so that no process waits for another at the end: those of whole
+    sessions, which are in no folder of a package.
+    """
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
 
 
 @pytest.hookimpl(wrapper=True)

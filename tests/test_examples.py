@@ -266,7 +266,7 @@ def test_example(line: str, shelf: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 LAID_OUT = (
-    "audit --pages pages",
+    "audit avg_pool2d_backward group_norm_backward --pages pages",
     "backtest library_sample.jsonl.gz",
     "cases avg_pool2d_backward",
     "check --all",

@@ -32,8 +32,10 @@ def broadcast(a: np.ndarray, rows: int) -> np.ndarray:
 
 def widened(matrix: np.ndarray, width: int, fill: int = 1) -> np.ndarray:
     """The same rows with one number behind them: a Python integer where the others are, since
-    numpy's own wrap.
+    numpy's own wrap. The matrix itself where it is as wide.
     """
+    if matrix.shape[1] == width:
+        return matrix
     result = np.full((len(matrix), width), fill, dtype=matrix.dtype)
     result[:, : matrix.shape[1]] = matrix
     return result

@@ -33,8 +33,9 @@ from opgen.suite.suite import Suite, plan_suite
 from tests.bundle.test_ledger import entry
 from tests.support import unmeasured
 from tests.support.limits import largest_file
+from tests.support.suites import SLOW
 
-KILLS = 100
+KILLS = 100 if SLOW else 30
 HEADER = {"seed": 5}
 
 

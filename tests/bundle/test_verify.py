@@ -20,9 +20,10 @@ from opgen.bundle.read.verify import verify
 from opgen.bundle.results.joining import join
 from opgen.model import Argument, Call, Case, TensorDesc
 from tests.support.bundle_sample import VALID, Sample, sample
+from tests.support.suites import SLOW
 
 SAMPLE = sample()
-TURNS, FLIPS = 10, 1_000
+TURNS, FLIPS = 10, 1_000 if SLOW else 200
 """Ten turns, so that tests that run side by side share them."""
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli import kills
 
-COUNT = int(os.environ.get("OPGEN_KILLS", "12"))
+COUNT = int(os.environ.get("OPGEN_KILLS", "6"))
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")

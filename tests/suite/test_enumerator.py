@@ -31,7 +31,8 @@ from opgen.suite.planning.plan_form import Tier
 from opgen.suite.remarks import remarks
 from opgen.suite.selection import Request
 from opgen.suite.suite import Suite, plan_suite
-from tests.support.suites import EVERY, PAGES, page, plan, suite
+from tests.support.enumerations import enumerated_once
+from tests.support.suites import EVERY, FULL, PAGES, page, plan, suite
 
 
 def with_tier(op: str, **changes):
@@ -407,11 +408,6 @@ def test_a_value_that_only_dropped_calls_have_is_told(
     assert again.dropped and list(again.untried) == ["padLeft = 5"]  # given calls have the widths
 
 
-FULL = tuple(
-    name for name in PAGES if page(name).op in ("group_norm_backward", "reflection_pad2d_backward")
-)
-
-
 @pytest.mark.parametrize(("tier", "names"), [("smoke", EVERY), ("standard", PAGES), ("full", FULL)])
 def test_every_value_of_a_shipped_plan_stands_in_a_call_of_some_page(
     tier: str, names: tuple[str, ...]
@@ -427,10 +423,9 @@ def test_every_value_of_a_shipped_plan_stands_in_a_call_of_some_page(
 
 
 def test_a_value_that_one_page_forbids_and_another_allows_is_not_told() -> None:
-    (atlas, other), made = (
-        [f"convolution_backward.{page}" for page in ("atlas", "ascend910b")],
-        Request(["convolution_backward"]).suite(),
-    )
+    atlas, other = (f"convolution_backward.{page}" for page in ("atlas", "ascend910b"))
+    with enumerated_once():
+        made = Request(["convolution_backward"]).suite()
     assert (
         "rank = 5" in made.reports[atlas].untried.keys() - made.reports[other].untried.keys()
         and remarks(Request(), made) == []

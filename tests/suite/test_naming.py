@@ -4,7 +4,6 @@ alone.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
@@ -27,19 +26,8 @@ from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.facts import facts_of
 from opgen.suite.naming import DIGITS, LONGEST, case_ids, product_in
 from opgen.suite.words import CallWords, labels_of
-from tests.support.suites import EVERY, PAGES, page, plan, suite
+from tests.support.suites import EVERY, FULL, PAGES, page, plan, suite
 
-SLOW = {"convolution_backward.ascend910b", "convolution_backward.atlas"}
-FULL = [
-    pytest.param(
-        name,
-        marks=pytest.mark.skipif(
-            name in SLOW and os.environ.get("OPGEN_SLOW") != "1",
-            reason="enumerates for half a minute; set OPGEN_SLOW=1",
-        ),
-    )
-    for name in PAGES
-]
 CALL = Call(
     "aclnnAvgPool2dBackward",
     "ascend910b",
