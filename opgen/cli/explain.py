@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         "opgen explain null_pointers",
         "opgen explain null_pointers --calls library_sample.jsonl.gz",
         "opgen explain --bundle suite.h5 'avg_pool2d_backward.910b.invalid.pad_height.*'",
+        "opgen explain --bundle suite.h5 --results broken.h5 'avg_pool2d_backward.910b.k*c17*'",
     )
 )
 @click.argument("word", metavar="[WORD|RULE|CODE|ENTRY|ID|GLOB]", default="")
@@ -41,6 +42,12 @@ if TYPE_CHECKING:
     help="Explain a case of this bundle; name it by its id or a pattern.",
 )
 @click.option(
+    "--results",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="With --bundle: also say what a device answered, by this results file.",
+)
+@click.option(
     "--calls",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
@@ -49,7 +56,12 @@ if TYPE_CHECKING:
 )
 @options.json_option()
 def command(
-    word: str, operators: tuple[str, ...], bundle: str | None, calls: str | None, as_json: bool
+    word: str,
+    operators: tuple[str, ...],
+    bundle: str | None,
+    results: str | None,
+    calls: str | None,
+    as_json: bool,
 ) -> None:
     """Explain a word, a rule, a status code or a case.
 
@@ -69,8 +81,8 @@ def command(
     options.only_one(bundle=bundle, calls=calls)
     if operators and (bundle or calls):
         raise click.UsageError("--bundle and --calls: take no operators")
-    if bundle:
-        _explain_cases(bundle, word, as_json)
+    if bundle or results:
+        _explain_cases(bundle, results, word, as_json)
         return
     if calls:
         _print_calls(word, calls)
@@ -228,7 +240,7 @@ def _refuse(word: str) -> None:
     known = [*names(), *(rule.id for spec in catalog().specs for rule in spec.rules)]
     hint = f"{did_you_mean(word, known)}; opgen explain lists the words"
     if word.partition(".")[0] in catalog().heads:
-        hint = f"; of a case, write opgen explain --bundle FILE {word}"
+        hint = f"; of a case, write opgen explain --bundle FILE [--results FILE] {word}"
     raise FileError.of("explain", word, f"no such word, rule, code or entry{hint}")
 
 
@@ -255,8 +267,8 @@ def _print_calls(name: str, file: str) -> None:
             click.echo(json.dumps(page.line(row, bool(right[row]))))
 
 
-def _explain_cases(bundle: str, pattern: str, as_json: bool) -> None:
-    """Each chosen case in sentences."""
+def _explain_cases(bundle: str | None, results: str | None, pattern: str, as_json: bool) -> None:
+    """Each chosen case in sentences, with what a device answered, if there are results."""
     from itertools import chain
 
     import opgen
@@ -265,8 +277,9 @@ def _explain_cases(bundle: str, pattern: str, as_json: bool) -> None:
     from opgen.report.layout import Paragraph, show
     from opgen.spec.catalog import catalog, edition_of
 
-    if not pattern:
-        raise click.UsageError("--bundle: names no case; give its id or a pattern after the file")
+    if not (bundle and pattern):
+        text = "--bundle: names no case; give its id or a pattern after the file"
+        raise click.UsageError(text if bundle else "--results: needs --bundle")
     with opgen.open(bundle) as held:
         chosen = [held[name] for name in choose(held.ids, [pattern], "ID|GLOB")]
         known = catalog(edition_of(held.header))
@@ -274,6 +287,11 @@ def _explain_cases(bundle: str, pattern: str, as_json: bool) -> None:
             case.id: list(cases.sentences(held, case, known.formulas(case.op, case.product)))
             for case in chosen
         }
+        if results:
+            report = opgen.diff(held, results, cases=list(lines))
+            with opgen.Results.open(results) as answers:
+                for case in chosen:
+                    lines[case.id] += cases.answer(case, answers, report[case.id])
     if as_json:
         console.json_text([{"id": name, "sentences": told} for name, told in lines.items()])
         return

@@ -39,7 +39,8 @@ def command(file: str, cases: tuple[str, ...], where: str, as_json: bool) -> Non
 
     A case of a bundle is shown with its call, what a device may answer, its tensors and their first
     values. For a results file, opgen shows what ran and counts the statuses. A case of it is shown
-    with its statuses and outputs.
+    with its statuses and outputs. opgen explain --bundle BUNDLE --results RESULTS ID compares them
+    with what was expected.
     """
     import opgen
     from opgen.bundle.read.opening import kind_of

@@ -116,6 +116,7 @@ def command(
                 force=force,
                 progress=advance,
             )
+        products = {file[name].product for name in wanted}
     if dropped := tally.pop("dropped", 0):
         note(
             f"{output}: dropped {counted(dropped, 'answer')} of an unfinished run, which --resume"
@@ -124,6 +125,9 @@ def command(
         )
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(tally.items()) if count)
     note(f"{output}: {counts or 'no case'}", quiet)
+    if len(products) > 1 and not (device_to_run.product or device_to_run.every_product):
+        text = f"cases for {len(products)} products ({', '.join(sorted(products))})"
+        note(f"{output}: {text}, and a device is one: --product P skips the others", quiet)
     with opgen.Results.open(output) as written:
         note(f"{output}: {written.header.get('note')}", quiet or "note" not in written.header)
         reasons = Counter(

@@ -51,6 +51,8 @@ class Backend(ABC):
     """What results call it; empty: the name by which it was found."""
     usual = ""
     """The device where none is named."""
+    every_product = False
+    """Whether it answers calls of every product, as no device does."""
     status_only = False
     """Whether nobody asks for more than the first phase."""
 

@@ -29,7 +29,7 @@ from opgen.quality.mutants.mutant import NOTHING
 class MutantBackend(Backend):
     """A mutant by name. No time limit: it is no device that could hang."""
 
-    name = "mutant"
+    name, every_product = "mutant", True
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
         """Find the mutant; FileError where there is none of that name, or no such rule, or where it

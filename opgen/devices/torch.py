@@ -40,7 +40,7 @@ class TorchBackend(Backend):
     interrupted.
     """
 
-    name, usual = "torch", "cpu"
+    name, usual, every_product = "torch", "cpu", True
     adapters: Mapping[str, Adapter] = ADAPTERS
     npu: Any = None  # torch.npu, where that is the device
 

@@ -7,12 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from opgen.comparison.elements import errors
+from opgen.comparison.explain import told_apart
+from opgen.comparison.statuses import MISSING
 from opgen.report.terminal import argument_text, visible
 from opgen.report.words import words
+
+SHOWN = 5
+"""Wrong elements that are shown of an output, the worst first."""
 
 if TYPE_CHECKING:
     from opgen.bundle.read.case import CaseView
     from opgen.bundle.read.reader import Bundle
+    from opgen.bundle.results.reader import ResultsFile
+    from opgen.model import Verdict
 
 
 def differences(bundle: Bundle, case: CaseView) -> dict[str, object]:
@@ -53,3 +63,27 @@ def _sentences(bundle: Bundle, case: CaseView, formulas: Mapping[str, str]) -> I
         yield f"  It has data of the recipe {case.recipe or 'given'}, and goldens of {outputs}."
     if case.inconclusive:
         yield f"  A pass proves nothing: {case.inconclusive}."
+
+
+def answer(case: CaseView, results: ResultsFile, verdict: Verdict) -> Iterator[str]:
+    """How a device's answer to a case is judged, what it is, and the elements that are furthest
+    beyond their bounds, a line each.
+    """
+    yield visible(f"  Verdict: {verdict.verdict}{': ' if verdict.detail else ''}{verdict.detail}.")
+    if verdict.verdict == MISSING:
+        return
+    given = results[case.id]
+    second = "" if given.run_status is None else f", and in the second phase {given.run_status}"
+    yield visible(f"  The device answered {given.status}{second}.")
+    for name in [name for name in case.golden if name in given.outputs]:
+        golden, bound, got = case.golden[name], case.bound[name].reshape(-1), given.outputs[name]
+        places = case.places[name] if name in case.places else np.arange(got.size)
+        if golden.size == places.size:  # or the verdict says that the output has another form
+            told, wanted = got.reshape(-1)[places], golden.reshape(-1)
+            _, ratio, wrong = errors(told, wanted, bound)
+            for i in np.argsort(np.where(wrong, -ratio, 1.0), kind="stable")[
+                : min(SHOWN, wrong.sum())
+            ]:
+                place = [int(n) for n in np.unravel_index(places[i], got.shape)]
+                number, expected = told_apart(told[i], wanted[i])
+                yield f"    {name}{place}: {number}, expected {expected} ± {abs(bound[i]):.3g}"

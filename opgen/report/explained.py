@@ -15,11 +15,14 @@ Entry: TypeAlias = dict[str, Any]
 
 
 def few(entries: list[Entry]) -> Iterator[Entry]:
-    """The same, where the codes of several pages are one entry, with their operators; of rules of
-    several operators, also how to see those of one.
+    """The same, where the codes of several pages are one entry, with their operators; rules of
+    several operators are a list, after how to see the rule of one.
     """
     codes = [entry for entry in entries if entry["kind"] == "code"]
-    yield from (entry for entry in entries if entry["kind"] != "code" or len(codes) == 1)
+    rules = [entry for entry in entries if entry["kind"] == "rule"]
+    operators = list(dict.fromkeys(entry["api"] for entry in rules))
+    listed = [*(codes if len(codes) > 1 else ()), *(rules if len(operators) > 1 else ())]
+    yield from (entry for entry in entries if entry not in listed)
     if len(codes) > 1:
         behind = sum(len(entry["rules"]) for entry in codes)
         yield {
@@ -29,12 +32,13 @@ def few(entries: list[Entry]) -> Iterator[Entry]:
             f" operator: opgen explain {codes[0]['word']} OP",
             "operators": list(dict.fromkeys(entry["api"] for entry in codes)),
         }
-    rules = [entry for entry in entries if entry["kind"] == "rule"]
-    operators = list(dict.fromkeys(entry["api"] for entry in rules))
     if len(operators) > 1:
         word = rules[0]["word"]
-        meaning = f"To see the rule of one operator: opgen explain {word} OP"
+        meaning = f"To see the rule of one operator, with calls: opgen explain {word} OP"
         yield {"word": word, "kind": "Rules", "meaning": meaning, "operators": operators}
+        for rule in rules:
+            place = f"line {', '.join(map(str, rule['lines'])) or 'none'}: {rule['answer']}"
+            yield {"word": rule["page"], "kind": place, "meaning": rule["requires"]}
 
 
 def lines(entry: Entry) -> Iterator[Paragraph]:

@@ -4,9 +4,11 @@ fits a screen.
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain, zip_longest
+from math import isfinite
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -59,6 +61,8 @@ def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[Rend
     bad = report.bad(strict)
     if bad:
         yield from _bad(bad, shown)
+        yield from _next(report, bad)
+        yield Text()
     yield from _waived(report, shown)
     yield from _groups(report)
     shared = report.shared[:FINDINGS]
@@ -107,22 +111,29 @@ def _last(report: DiffReport, strict: bool) -> str:
 def _table(report: DiffReport) -> TextTable:
     """Verdicts by operator, and by dtype where numbers were compared."""
     names = [name for name in VERDICTS if name in report.totals]
-    largest: dict[tuple[str, str], float] = {}
+    outputs: dict[tuple[object, object], list[dict[str, float]]] = defaultdict(list)
     for verdict in report:
-        ratio = largest_ratio(verdict)
-        if ratio is not None:
-            key = (str(verdict.metrics["op"]), str(verdict.metrics["dtype"]))
-            largest[key] = max(largest.get(key, 0.0), ratio)
+        metrics = verdict.metrics
+        outputs[metrics.get("op"), metrics.get("dtype")] += metrics.get("outputs", {}).values()
     rows = []
     for (op, dtype), counts in report.by("op", "dtype").items():
         cells = [
             Text(str(counts[name] or "·"), style=STYLES.get(name, "") if counts[name] else "dim")
             for name in names
         ]
-        far = f"{largest[op, dtype]:.3g}" if (op, dtype) in largest else ""
+        far = _far(outputs[op, dtype])
         rows.append((op.removeprefix("aclnn"), dtype or "(status)", *cells, far))
     heads = (*(_SHORT.get(name, name) for name in names), "error / bound")
     return TextTable("operator", "dtype", *heads, rows=rows, right=heads)
+
+
+def _far(outputs: list[dict[str, float]]) -> str:
+    """The largest error / bound of some outputs, or why it is infinite."""
+    ratio = max((output["ratio"] for output in outputs), default=None)
+    if ratio is None or isfinite(ratio):
+        return "" if ratio is None else f"{ratio:.3g}"
+    endless = [output["error"] for output in outputs if not isfinite(output["ratio"])]
+    return "bound 0" if any(map(isfinite, endless)) else "not finite"
 
 
 def _criteria(report: DiffReport) -> Paragraph:
@@ -144,7 +155,22 @@ def _bad(bad: list[Verdict], shown: int | None) -> Iterator[RenderableType]:
         yield Paragraph(verdict.case, label, len(label) + 2)
         yield Paragraph(verdict.detail, indent=INDENT)
     yield from _more(len(bad), shown)
-    yield Text()
+
+
+def _next(report: DiffReport, bad: list[Verdict]) -> Iterator[RenderableType]:
+    """The command that shows a case and its answer side by side."""
+    if {"bundle", "results"} <= report.origin.keys():
+        files = [
+            "--bundle",
+            str(report.origin["bundle"]),
+            "--results",
+            str(report.origin["results"]),
+        ]
+        command = shlex.join(["opgen", "explain", *files, varied(bad)[0].case])
+        yield Paragraph(
+            Text(f"details: {command}", "dim"),
+            indent=INDENT,
+        )
 
 
 def varied(bad: list[Verdict]) -> list[Verdict]:

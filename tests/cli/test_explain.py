@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
+from opgen.bundle.read.case import CaseView
 from opgen.cli import main
 from opgen.comparison.statuses import VERDICTS
 from opgen.model.case import KINDS
@@ -20,6 +22,7 @@ from opgen.quality.mutant_results import OUTCOMES
 from opgen.report.words import meanings, words
 from tests.learning import planted
 from tests.learning.test_learner import POOL
+from tests.support import device_sample
 
 
 def explain(*args: str) -> Result:
@@ -192,14 +195,54 @@ def test_an_id_is_refused_with_the_command_that_explains_it() -> None:
     name = "avg_pool2d_backward.910b.k2-s1x3-pad1"
     shown = explain(name)
     assert shown.exit_code == 2
-    assert f"of a case, write opgen explain --bundle FILE {name}" in shown.stderr
+    assert f"of a case, write opgen explain --bundle FILE [--results FILE] {name}" in shown.stderr
 
 
-def test_a_rule_of_several_operators_says_how_to_see_that_of_one() -> None:
-    remedy = "opgen explain bottom_below_height OP"
-    assert remedy in explain("bottom_below_height").stdout
+def wrong_at(case: CaseView, outputs: device_sample.Arrays) -> device_sample.Arrays:
+    """Two elements of one case, of which the latter is further from what it should be."""
+    if case.id == "pad-FLOAT":
+        outputs["gradInput"][0, 1, 2, 3] += 1
+        outputs["gradInput"][1, 2, 3, 4] += 1000
+    return outputs
+
+
+def test_a_case_is_explained_with_what_a_device_answered(tmp_path: Path) -> None:
+    suite = device_sample.write(tmp_path / "suite.h5")
+    with opgen.open(suite) as bundle:
+        path = device_sample.answer(bundle, tmp_path / "bad.h5", wrong_at, stated_null=0)
+        golden = bundle["pad-FLOAT"].golden["gradInput"]
+        wanted = [float(golden[place]) for place in ((1, 2, 3, 4), (0, 1, 2, 3))]
+    asked = ["--bundle", str(suite), "--results", str(path)]
+    verdict, status, *elements = explain(*asked, "pad-FLOAT").stdout.splitlines()[-4:]
+    assert verdict.startswith("  Verdict: failed: gradInput: 2 of ")
+    assert status == "  The device answered 0, and in the second phase 0."
+    for line, place, value in zip(elements, ("[1, 2, 3, 4]", "[0, 1, 2, 3]"), wanted, strict=True):
+        assert line.startswith(f"    gradInput{place}: ") and f"expected {value:.9g} ± " in line
+    said = explain(*asked, "stated-null").stdout
+    assert "Verdict: failed: status 0, expected 161001" in said
+    assert said.endswith("  The device answered 0.\n")
+    assert explain("--results", str(path), "pad-FLOAT").exit_code == 2
+
+
+def test_a_failed_case_is_shown_by_the_command_that_diff_names(tmp_path: Path) -> None:
+    suite = device_sample.write(tmp_path / "suite.h5")
+    with opgen.open(suite) as bundle:
+        path = device_sample.answer(bundle, tmp_path / "bad.h5", wrong_at)
+    shown = CliRunner().invoke(main, ["diff", str(suite), str(path)]).stdout
+    (line,) = [line for line in shown.splitlines() if "details: opgen" in line]
+    command = shlex.split(line.partition(": ")[2])
+    assert command[0] == "opgen" and "± " in explain(*command[2:]).stdout
+
+
+def test_rules_of_several_operators_are_a_list_after_how_to_see_that_of_one() -> None:
+    word, hint, operators, *listed = explain("bottom_below_height").stdout.splitlines()
+    assert "opgen explain bottom_below_height OP" in hint
+    assert operators.startswith("  operators  aclnn")
+    pages = entries("bottom_below_height")
+    assert len(listed) == 2 * len(pages) > 6
+    assert listed[1] == f"  {pages[0]['requires']}"
     one = explain("bottom_below_height", "reflection_pad2d_backward").stdout
-    assert "reflection_pad2d_backward" in one and remedy not in one
+    assert "reflection_pad2d_backward" in one and "breaks it" in one and " OP" not in one
 
 
 def test_a_case_of_a_bundle(tmp_path: Path) -> None:

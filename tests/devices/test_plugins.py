@@ -15,6 +15,7 @@ from opgen.bundle.results.reader import Result
 from opgen.cli import main
 from opgen.devices import DeviceError, backend, plugins
 from opgen.model import FileError
+from tests.support import device_sample
 from tests.support.backends import Scripted
 
 MANUAL = (Path(opgen.__file__).parent / "devices" / "BACKENDS.md").read_text(encoding="utf-8")
@@ -123,6 +124,28 @@ def test_what_is_no_backend(tmp_path: Path, name: str, text: str | None, message
         (tmp_path / name.split(":", maxsplit=1)[0]).write_text(text, encoding="utf-8")
     with pytest.raises(FileError, match=re.escape(message)):
         backend(str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("backend", "told"),
+    [
+        (["skips.py:Device"], True),
+        (["skips.py:Device", "--product", "ascend910b"], False),
+        (["mutant:nothing"], False),
+    ],
+)
+def test_a_run_says_that_a_device_is_one_product(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: list[str], told: bool
+) -> None:
+    """Unless it knows which, or is none."""
+    monkeypatch.chdir(tmp_path)
+    Path("skips.py").write_text(RAISES.format(OPENED="{}").replace("[2]", "[0] and not name"))
+    calls = {"new": device_sample.pool(), "old": device_sample.pool(product="ascend910")}
+    device_sample.write(Path("suite.h5"), calls)
+    done = CliRunner().invoke(main, ["run", "suite.h5", "-o", "r.h5", "--backend", *backend])
+    assert done.exit_code == 0, done.output
+    note = "r.h5: cases for 2 products (ascend910, ascend910b), and a device is one: --product P"
+    assert (note in done.stderr) == told
 
 
 RAISES = """\
