@@ -61,7 +61,7 @@ def _parts(report: DiffReport, strict: bool, shown: int | None) -> Iterator[Rend
     bad = report.bad(strict)
     if bad:
         yield from _bad(bad, shown)
-        yield from _next(report, bad)
+        yield _next(report, bad)
         yield Text()
     yield from _waived(report, shown)
     yield from _groups(report)
@@ -157,20 +157,11 @@ def _bad(bad: list[Verdict], shown: int | None) -> Iterator[RenderableType]:
     yield from _more(len(bad), shown)
 
 
-def _next(report: DiffReport, bad: list[Verdict]) -> Iterator[RenderableType]:
+def _next(report: DiffReport, bad: list[Verdict]) -> Paragraph:
     """The command that shows a case and its answer side by side."""
-    if {"bundle", "results"} <= report.origin.keys():
-        files = [
-            "--bundle",
-            str(report.origin["bundle"]),
-            "--results",
-            str(report.origin["results"]),
-        ]
-        command = shlex.join(["opgen", "explain", *files, varied(bad)[0].case])
-        yield Paragraph(
-            Text(f"details: {command}", "dim"),
-            indent=INDENT,
-        )
+    bundle, results = (str(report.origin.get(name, name)) for name in ("bundle", "results"))
+    words = ("opgen", "explain", "--bundle", bundle, "--results", results, varied(bad)[0].case)
+    return Paragraph(Text(f"details: {shlex.join(words)}", "dim"), indent=INDENT)
 
 
 def varied(bad: list[Verdict]) -> list[Verdict]:
