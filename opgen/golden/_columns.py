@@ -127,12 +127,14 @@ class Columns:
             columns[(..., *index, *outer)] = source[(..., *inner)]
         return columns.reshape(groups, channels * prod(self.kernel), volume(block))
 
-    def place(self, target: Array, block: Block, add: bool) -> Array:
+    def place(self, target: Array, block: Block, add: bool, tall: bool = False) -> Array:
         """Where to write a matrix that :meth:`scatter` takes: the tensor itself where it is
-        contiguous and of this dtype, else an array.
+        contiguous and of this dtype, else an array; ``tall``: one whose columns are contiguous.
         """
         groups, channels = target.shape[:2]
         shape = groups, channels * prod(self.kernel), volume(block)
+        if tall:
+            return self.product.shaped(groups, shape[2], shape[1]).swapaxes(1, 2)
         direct = self.plain and not add and target.dtype == self.dtype
         part = target[(..., *within(block))] if direct else None
         return (

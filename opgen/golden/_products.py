@@ -33,6 +33,7 @@ COLUMNS = (
 )  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
 NARROW = 1024  # positions
 WEIGHT = 5 << 19  # elements of a piece of the weight: 20 MiB
+TALL = 4  # times as many rows as positions: a BLAS is quicker at the transposed product
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +230,8 @@ def piece(
                     total.add(xs.gather(t.x[source], part), right)
                 if t.gx is not None:
                     gx = t.gx[source]
-                    products.append(
-                        (xs, np.matmul(w, right, out=xs.place(gx, part, add)), gx, part)
-                    )
+                    place = xs.place(gx, part, add, w.shape[1] > TALL * right.shape[2])
+                    products.append((xs, np.matmul(w, right, out=place), gx, part))
             for (
                 xs,
                 product_,

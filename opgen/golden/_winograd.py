@@ -34,7 +34,7 @@ from opgen.golden._tiles import Part, TiledAxis, blocks, fitting, grid, part_of,
 WEIGHT = (
     1 << 21
 )  # elements of the planes of a piece of the weight: 16 MiB, and as many of its gradient
-PIECE = 1 << 16  # elements of the taps that become planes, or come from them, at a time
+PIECE = 1 << 14  # elements of the taps that become planes, or come from them, at a time
 PLANES = 5 << 19  # elements of the planes of a piece of the tensors: 20 MiB
 
 
