@@ -112,12 +112,8 @@ class Columns:
     def gather(self, source: Array, block: Block) -> Array:
         """What the taps meet, and zeros where they meet nothing."""
         groups, channels = source.shape[:2]
-        if self.plain:
-            plain = source[(..., *within(block))]
-            if plain.dtype != self.dtype:
-                copy = self.columns.shaped(*plain.shape)
-                copy[...], plain = plain, copy
-            return plain.reshape(groups, channels, volume(block))
+        if self.plain and source.dtype == self.dtype:
+            return source[(..., *within(block))].reshape(groups, channels, volume(block))
         columns = self.columns.shaped(groups, channels, *self.kernel, *lengths(block))
         met = taps(self.windows, block)
         filled = columns.shape, [(index, outer) for index, outer, _ in met]
