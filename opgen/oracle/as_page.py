@@ -8,6 +8,7 @@ up. So a status says how late it was returned, and stages stand in that order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -55,6 +56,14 @@ def stages_of(spec: Spec) -> list[Stage]:
 def in_order(own: Iterable[Stage], of_page: Iterable[Stage]) -> tuple[Stage, ...]:
     """The stages of an errata file, each before those of the page that return as late."""
     return tuple(sorted((*own, *of_page), key=lambda stage: (not stage.beside, phase(stage.codes))))
+
+
+def completed(page: PageErrata) -> PageErrata:
+    """The same with the page's own stages after its others, for calls of which those do not speak:
+    nobody saw what the library does there.
+    """
+    of_page = (replace(stage, basis="inferred") for stage in in_order((), stages_of(page.spec)))
+    return replace(page, stages=(*page.stages, *of_page))
 
 
 def phase(codes: Sequence[Code]) -> tuple[int, int]:

@@ -2,7 +2,8 @@
 what the page says.
 
 The first stage of :mod:`opgen.oracle.errata` that fires gives the answer; a call that passes all of
-them is accepted. One pass per stage over whole columns.
+them is accepted. On products that the page lists and of which the errata do not speak, the library
+is taken to do as the page says. One pass per stage over whole columns.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from opgen.oracle.judgement import Judgement
 from opgen.spec.table_view import TableView
 
 ACCEPTED, UNKNOWN = -1, -2
-"""The stages of a call that passes every stage, and of one on a product of which the release's
-errata do not speak.
+"""The stages of a call that passes every stage, and of one on a product of which neither the
+release's errata nor the page speak.
 """
 
 
@@ -113,9 +114,10 @@ class LibraryAnswers:
     @cached_property
     def guessed(self) -> np.ndarray:
         """(rows,) bool: breaks a rule that an inferred entry lets pass, a tolerance or a check in
-        the rule's place, or has a tensor that lies as none should: nothing looks at that.
+        the rule's place; is of a product of which the errata do not speak; or has a tensor that
+        lies as none should: nothing looks at that.
         """
-        result = _stray(self.judgement)
+        result: np.ndarray = _stray(self.judgement) | ~_spoken_of(self.page, self.judgement)[0]
         lets = [(entry.basis, entry.reached, entry.rules) for entry in self.page.tolerated]
         lets += [(stage.basis, stage.reached, stage.instead_of) for stage in self.page.stages]
         for basis, reached, rules in lets:
@@ -200,17 +202,29 @@ def answers_to(
     rows = len(judgement.table)
     view = judgement.view.naming(page.names)
     broken = {rule.id: column for rule, column in judgement.breaking}
-    products = vocabulary().index["product"]
-    spoken_of = [products[product] for product in vocabulary().known_to_every_page]
-    open_rows = page.as_page | np.isin(judgement.table.product, spoken_of)
+    by_errata, by_page = _spoken_of(page, judgement)
+    if (by_page & ~by_errata).any():
+        page = as_page.completed(page)
+    open_rows = by_errata | by_page
     stage = np.where(open_rows, ACCEPTED, UNKNOWN).astype(np.int16)
     asked = as_page.asked(page, view, broken) if page.as_page else [broken] * len(page.stages)
     for i, here in as_page.turns(page, asked):
-        fires = open_rows & page.stages[i].fires(view, rows, here)
+        of_page = page.stages[i].id.startswith(as_page.PREFIX)
+        mine = by_errata == (page.as_page or not of_page)
+        fires = open_rows & mine & page.stages[i].fires(view, rows, here)
         if np.count_nonzero(fires):
             stage[fires] = i
             open_rows &= ~fires
     return LibraryAnswers(known.release, page, judgement, view, stage, known.until)
+
+
+def _spoken_of(page: PageErrata, judgement: Judgement) -> list[np.ndarray]:
+    """[the errata speak of the product, the page lists it], (rows,) bool each."""
+    index, product = vocabulary().index["product"], judgement.table.product
+    known = index if page.as_page else vocabulary().known_to_every_page
+    return [
+        np.isin(product, [index[each] for each in some]) for some in (known, page.spec.products)
+    ]
 
 
 def differences(answers: LibraryAnswers) -> Differences:

@@ -160,6 +160,16 @@ def test_a_product_that_no_page_knows_is_unsupported_and_the_library_unknown() -
     assert "library: not known" in shown
 
 
+def test_where_errata_do_not_speak_of_a_product_the_library_does_as_its_page() -> None:
+    """Line 8 of the newer page lists ascend950, line 182 a wrong length; the errata are older."""
+    new = {**PAD, "product": "ascend950"}
+    lines = with_(new, "id", "valid"), with_(new, "args/padding", [2, 2, 1])
+    found = answers(list(lines))
+    pages = [answer["page"]["codes"] for answer in found]
+    assert pages == [[0], [161002]] == [answer["library"]["codes"] for answer in found]
+    assert {answer["library"]["basis"] for answer in found} == {"inferred"}
+
+
 def test_a_product_that_one_page_alone_supports() -> None:
     """By line 17 of its page; line 180 bars BFLOAT16 from other products."""
     row, limit = {"shape": [3], "dtype": "BFLOAT16", "format": "ND"}, {"value": 1, "dtype": "FLOAT"}
