@@ -40,7 +40,6 @@ IN_FLIGHT = 16
 """Cases that may wait here, so that the board is never idle: opgen sends half as many at once."""
 _ANSWER = '{"status": 0, "run_status": 0, "outputs": {NAME: ARRAY}}'
 if TYPE_CHECKING:
-    from types import ModuleType
     from typing import Protocol, TypedDict
 
     Frame = tuple[dict[str, object], dict[str, np.ndarray]]
@@ -153,31 +152,36 @@ def main() -> None:
     answers, requests = os.fdopen(os.dup(1), "wb"), sys.stdin.buffer
     os.dup2(2, 1)  # what the device's software prints is no frame
     sys.path.insert(0, str(Path.cwd()))
-    device = importlib.import_module(sys.argv[1])
+    try:
+        device = importlib.import_module(sys.argv[1])
+        call, folder = device.call, Path(str(device.__file__)).resolve().parent
+    except Exception as error:  # noqa: BLE001  whatever a module does when it is imported
+        traceback.print_exc()
+        sys.exit(_told(error, Path.cwd()))  # the last line is what opgen shows
     write_frame(answers, {"in_flight": IN_FLIGHT, "facts": getattr(device, "FACTS", {})})
     while (frame := read_frame(requests)) is not None:
         head, storage = frame
         begin = time.perf_counter()
         try:
-            answer = device.call(head["call"], storage, head["outputs"])
+            answer = call(head["call"], storage, head["outputs"])
             if not isinstance(answer, dict):
                 raise TypeError(f"call returned {answer!r:.60}; it returns a dict: {_ANSWER}")
             answer = {"time": time.perf_counter() - begin, **answer, "case": head["case"]}
             write_frame(answers, answer, answer.pop("outputs", {}))
         except Exception as error:  # noqa: BLE001  even one of a wrapper is no crash
-            told = {"status": "unusable", "error": _told(error, device), "raised": True}
+            told = {"status": "unusable", "error": _told(error, folder), "raised": True}
             write_frame(answers, {**told, "case": head["case"]})
 
 
-def _told(error: Exception, device: ModuleType) -> str:
-    """What a device raised, and the lines of its own files on the way there, the innermost
+def _told(error: Exception, folder: Path) -> str:
+    """What was raised, and the lines of the files of a folder on the way there, the innermost
     first.
     """
-    folder = Path(str(device.__file__)).resolve().parent
     places = [
         f"{Path(frame.filename).name}:{frame.lineno}"
         for frame in reversed(traceback.extract_tb(error.__traceback__))
-        if frame.filename != __file__ and Path(frame.filename).resolve().parent == folder
+        if not frame.filename.startswith((__file__, "<"))  # such as <frozen importlib._bootstrap>
+        and Path(frame.filename).resolve().parent == folder
     ]
     text = f"{type(error).__name__}: {error}"
     return f"{text} ({', '.join(places[:5])})" if places else text

@@ -187,6 +187,23 @@ def test_what_cannot_be_sent_or_kept_is_unusable_and_the_others_are_answered(
     assert "in the first phase" not in report["pad7"].detail, "it accepted the call"
 
 
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("import numpy as np\n\nnp.zeros(3)[5]\n", "with size 3 (my_device.py:3)"),
+        ("def call(x:\n", "SyntaxError: '(' was never closed (my_device.py, line 1)"),
+        ("FACTS = {}\n", "AttributeError: module 'my_device' has no attribute 'call'"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_told_with_its_line(
+    suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DeviceError) as refused:
+        judged(suite, tmp_path, module)
+    assert str(refused.value).endswith(told)
+
+
 def test_a_runner_without_a_module_says_how_it_is_used() -> None:
     done = subprocess.run([sys.executable, str(RUNNER)], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
