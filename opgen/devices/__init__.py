@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from inspect import isabstract
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -83,6 +84,13 @@ class Backend(ABC):
 
     def close(self) -> None:  # noqa: B027  most have nothing to give back
         """Give the device back, also one that could not be opened."""
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block in which many bundles are run, each with ``open`` and ``close``. A device that
+        takes long to open may stay open until the end of the block.
+        """
+        yield
 
 
 class DeviceLost(FileError):

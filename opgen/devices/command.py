@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol, cast
 
 import numpy as np
@@ -94,10 +95,11 @@ class CommandBackend(Backend):
     """
 
     name = "cmd"
+    runner: Runner | None = None
+    _held = False
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
-        """Start the runner; DeviceError where it does not come up."""
-        self.runner: Runner | None = None
+        """Start the runner, unless there is one; DeviceError where it does not come up."""
         try:
             self.command = shlex.split(self.device)
         except ValueError as error:
@@ -107,7 +109,8 @@ class CommandBackend(Backend):
             raise DeviceError("--backend cmd", text)
         self.bundle = bundle
         try:
-            self.runner = Runner(self.command)
+            if self.runner is None or self.runner.stopped:
+                self.runner = Runner(self.command)
         except Ended as error:
             raise DeviceError("--backend cmd", f"{self.device}: {error}") from None
         facts, numeric = self.runner.facts, self.runner.numeric
@@ -161,13 +164,23 @@ class CommandBackend(Backend):
                         )
                 yield self.calls.result(case, answers)
         finally:
-            if asked:
-                self.close()
+            if asked and self.runner is not None:
+                self.runner.stop()
 
     def close(self) -> None:
         """Let the runner end."""
-        if self.runner is not None:
+        if self.runner is not None and not self._held:
             self.runner.stop()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """One runner for all bundles: a board may take long to start it."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            self.close()
 
     def _running(self) -> Runner:
         """The runner, started again where it was stopped; DeviceLost where it does not come up."""

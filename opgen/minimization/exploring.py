@@ -147,7 +147,7 @@ def explore(
     if isinstance(backend, str):
         backend = backend_of(backend, **settings)
     end, state = monotonic() + 60 * minutes, Explored()
-    with tempfile.TemporaryDirectory(prefix="opgen-explore-") as folder:
+    with tempfile.TemporaryDirectory(prefix="opgen-explore-") as folder, backend.held():
         search = _Search(Trials(backend, 0, Path(folder), edition=edition), state, invalid, most)
         known = catalog(edition)
         product = backend.product

@@ -71,7 +71,7 @@ def minimize(
     Raises FileError where the case passes when it is run again.
     """
     call = case.asked
-    with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder:
+    with tempfile.TemporaryDirectory(prefix="opgen-minimize-") as folder, backend.held():
         trials = Trials(backend, seed, Path(folder), dict(case.inputs), edition)
         failures = trials.failures([NamedCall(case.id, call, {})], case.recipe or DEFAULT)
         if not failures:

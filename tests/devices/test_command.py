@@ -385,3 +385,15 @@ def test_what_a_runner_does_not_read_yet_fills_no_memory() -> None:
     told.ask([({"case": 0}, {"x": np.zeros(500_000)})])
     assert not told.takes(7)
     told.stop()
+
+
+def test_a_search_starts_its_runner_once(suite: Path, tmp_path: Path) -> None:
+    """However many bundles it runs; and the runner has ended when the search has."""
+    starts = tmp_path / "starts"
+    wrong = RIGHT.replace("2 * extent - 2", "2 * extent - 1")
+    command = started(tmp_path, f"open({str(starts)!r}, 'a').write('x')\n{wrong}")
+    run(suite, command, tmp_path / "results.h5")
+    minimal = opgen.minimize(suite, tmp_path / "results.h5", "pad*", command)
+    assert minimal.ran > 5
+    assert starts.read_text() == "xx"
+    assert not runners()
