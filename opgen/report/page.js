@@ -21,12 +21,14 @@ function tabulated() {
   const place = new Map(page.bad.map((id, index) => [id, index]));
   const report = JSON.parse(page.report);
   const made = report.verdicts.map((verdict, index) => {
-    const ratios = Object.values(verdict.outputs || {}).map(output => Number(output.ratio === "inf" ? Infinity : output.ratio));
+    const outputs = Object.values(verdict.outputs || {});
+    const ratios = outputs.map(output => Number(output.ratio === "inf" ? Infinity : output.ratio));
+    const endless = outputs.some(output => output.ratio === "inf" && output.error !== "inf") ? "bound 0" : "not finite";
     const reason = report.waived[verdict.case];
     return {
       id: verdict.case, verdict: verdict.verdict, waived: reason, failing: place.has(verdict.case),
       detail: verdict.detail + (reason ? " Waived: " + reason : ""), ratio: ratios.length ? Math.max(...ratios) : NaN,
-      order: place.has(verdict.case) ? place.get(verdict.case) : place.size + index,
+      endless, order: place.has(verdict.case) ? place.get(verdict.case) : place.size + index,
       ...Object.fromEntries(facts.map(fact => [fact, String(verdict[fact] || "").replace(/^aclnn/, "")])),
     };
   });
@@ -68,7 +70,7 @@ function show(most = step) {
 function line(row) {
   const made = element("tr"), id = element("button", row.id, { class: "case", "aria-expanded": "false" });
   const badge = element("span", row.verdict + (row.waived ? " (waived)" : ""), { class: "badge " + row.verdict.split(" ")[0] });
-  const ratio = Number.isNaN(row.ratio) ? "" : row.ratio === Infinity ? "Inf" : row.ratio >= 1e5 ? row.ratio.toExponential(2) : String(Number(row.ratio.toPrecision(4)));
+  const ratio = Number.isNaN(row.ratio) ? "" : row.ratio === Infinity ? row.endless : row.ratio >= 1e5 ? row.ratio.toExponential(2) : String(Number(row.ratio.toPrecision(4)));
   const cells = [["", id], ["", badge], ["dtype", row.dtype], ["error / bound", ratio], ["", row.detail]];
   for (const [label, content] of cells) {
     const cell = made.insertCell();

@@ -15,7 +15,7 @@ from opgen.comparison.diff_report import DiffReport
 from opgen.model import Verdict
 from opgen.report import data
 from opgen.report.writing import part
-from tests.report.test_report import last_column
+from tests.report.test_report import endless, last_column
 from tests.support import device_sample as sample
 from tests.support.browser import answered, needs_browser, packed
 
@@ -140,6 +140,17 @@ def test_the_table_shows_sorts_and_filters(page, tmp_path):
     assert len(found["half"]) == sum(v["dtype"] == "FLOAT16" for v in verdicts.values())
     assert [verdicts[case]["verdict"] for case in found["crashed"]] == ["crashed"]
     assert found["count"] == "1 of 29 cases"
+
+
+@needs_browser
+def test_a_row_says_why_an_error_is_any_number_of_bounds(tmp_path):
+    told = answered(
+        html.text(endless()),
+        'return [...document.querySelectorAll("#rows > tr")].map('
+        "row => [row.dataset.case, row.cells[3].textContent])",
+        tmp_path,
+    )
+    assert sorted(told) == [["bound 0", "bound 0"], ["not finite", "not finite"]]
 
 
 @needs_browser

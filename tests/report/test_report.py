@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import platform
 import re
 import shlex
@@ -86,6 +87,33 @@ def test_a_sentence_is_a_line_where_no_terminal_has_an_edge(broken):
     assert any(len(line) > 100 for line in lines) and all(
         f"shared  {one}" in lines for one in broken.shared[:3]
     )
+
+
+def endless() -> DiffReport:
+    """Errors where the bound is 0, and where a number is missing."""
+    outputs = {"bound 0": 0.5, "not finite": math.inf}
+    return DiffReport(
+        [
+            Verdict(
+                word,
+                "failed",
+                "",
+                {
+                    "op": f"aclnn{word[:3].title()}Backward",
+                    "dtype": "FLOAT",
+                    "outputs": {"gradInput": {"ratio": math.inf, "error": error}},
+                },
+            )
+            for word, error in outputs.items()
+        ],
+        {"bundle": "gone.h5", "results": "gone.h5"},
+    )
+
+
+def test_text_says_why_an_error_is_any_number_of_bounds():
+    said = [line.split() for line in shown(endless()).splitlines()]
+    rows = {line[0]: line[-2:] for line in said if "FLOAT" in line}
+    assert rows == {"BouBackward": ["bound", "0"], "NotBackward": ["not", "finite"]}
 
 
 def test_text_of_a_right_device(files):
