@@ -131,8 +131,8 @@ class Columns:
         shape = groups, channels * prod(self.kernel), volume(block)
         if tall:
             return self.product.shaped(groups, shape[2], shape[1]).swapaxes(1, 2)
-        direct = self.plain and not add and target.dtype == self.dtype
-        part = target[(..., *within(block))] if direct else None
+        same = self.plain and target.dtype == self.dtype
+        part = target[(..., *within(block))] if same and not add else None
         return (
             part.reshape(shape)
             if part is not None and part[0, 0].flags.c_contiguous

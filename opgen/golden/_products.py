@@ -31,6 +31,8 @@ from opgen.golden._winograd import tiled
 COLUMNS = (
     1 << 20
 )  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
+CACHED = 1 << 18  # the same where the weight of a group is thin: copies take longer than products
+THIN = 1 << 12  # elements of a weight
 NARROW = 1024  # positions
 WEIGHT = 5 << 19  # elements of a piece of the weight: 20 MiB
 TALL = 4  # times as many rows as positions: a BLAS is quicker at the transposed product
@@ -154,6 +156,7 @@ def from_columns(
     groups, c = t.dy.shape[2:4]
     m, k = t.x.shape[3], prod(t.w.shape[4:])
     split = best_split(geometry, c, m) if split is None else split
+    columns = min(columns, CACHED) if k > 1 and c * m * k <= THIN else columns
     some = phases(geometry, split)
     sides = [(phase, Columns(phase.over_dy, dtype), Columns(phase.over_x, dtype)) for phase in some]
     add = (geometry.transposed and len(some) > 1) or any(

@@ -32,10 +32,10 @@ from opgen.golden._planes import TAPS, Planes, Workspace
 from opgen.golden._tiles import Part, TiledAxis, blocks, fitting, grid, part_of, planes
 
 WEIGHT = (
-    1 << 21
-)  # elements of the planes of a piece of the weight: 16 MiB, and as many of its gradient
+    3 << 19
+)  # elements of the planes of a piece of the weight: 12 MiB, and as many of its gradient
 PIECE = 1 << 14  # elements of the taps that become planes, or come from them, at a time
-PLANES = 5 << 19  # elements of the planes of a piece of the tensors: 20 MiB
+PLANES = 1 << 22  # elements of the planes of a piece of the tensors: 32 MiB
 
 
 def tiled(
