@@ -119,7 +119,7 @@ class Runner:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=1)
         code = self.process.returncode
-        ended = f" with exit code {code}" if code and code > 0 else ""
+        ended = f" with exit code {code}" if code is not None and code >= 0 else ""
         killed = f" by signal {-code}" if code and code < 0 else ""
         words = self._pipes.last_words().decode(errors="replace").strip().splitlines()
         return f"{ended}{killed}{': ' + words[-1] if words else ''}"

@@ -276,6 +276,7 @@ def test_a_runner_that_is_killed_costs_no_answer(suite: Path, tmp_path: Path) ->
         ("cmd:'", "cannot split the command"),
         ("cmd:/nowhere/runner", "cannot be started: No such file"),
         ("cmd:false", "the runner ended with exit code 1"),
+        ("cmd:true", "the runner ended with exit code 0"),
         ("cmd:sh -c 'echo no card >&2; exit 3'", "the runner ended with exit code 3: no card"),
         (
             "cmd:echo Welcome to the board",
