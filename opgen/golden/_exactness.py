@@ -20,7 +20,8 @@ from opgen.golden._convolution import Operands
 SAMPLE = 1024  # values from which the grid is guessed
 PIECE = 1 << 15  # elements that are looked at together: 256 KiB
 SLACK = 1 + 2.0**-20  # for the roundings of the certificate itself
-PRODUCTS = 128  # of an element of either tensor from which on float32 takes less time
+LEAST, PRODUCTS = 1 << 26, 128
+"""Products in all, and of an element of either tensor, from which on float32 takes less time."""
 SINGLE = 2.0**29
 """How much more room float64 has than float32, for data of :func:`modest` units."""
 
@@ -54,12 +55,11 @@ def room(t: Operands) -> float:
 
 
 def modest(t: Operands) -> bool:
-    """Whether float32 is worth :func:`room`: there are many products for an element, and the first
-    values let hope that sums fit; nor is their unit, if it is that of all, near the ends of its
-    range.
+    """Whether float32 is worth :func:`room`: there are many products, and the first values let hope
+    that sums fit; nor is their unit, if it is that of all, near the ends of its range.
     """
-    positions = min(t.dy[0, :, 0, 0].size, t.x[0, :, 0, 0].size)
-    if positions * t.w[0].size < PRODUCTS * (t.dy[0].size + t.x[0].size):
+    products = min(t.dy[0, :, 0, 0].size, t.x[0, :, 0, 0].size) * t.w[0].size
+    if products < max(LEAST, PRODUCTS * (t.dy[0].size + t.x[0].size)):
         return False
     sizes = []
     for values in (t.dy, t.w, t.x):
