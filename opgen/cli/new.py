@@ -1,4 +1,4 @@
-"""``opgen new WHAT OP``: print a template for a plan, calls or a backend of your own."""
+"""``opgen new WHAT OP``: print a template for a plan, calls, a backend or a runner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES = ("runner.py", "runner.cpp")
 @click.argument("template", type=click.Choice(["plan", "calls", "backend", "runner", *FILES]))
 @click.argument("operators", metavar="OP", default="", shell_complete=complete_operators)
 def command(template: str, operators: str) -> None:
-    """Print a template for a plan, calls or a backend of your own.
+    """Print a template for a plan, calls, a backend or a runner.
 
     plan: the plan that opgen ships for the operator, or a template that extends the default plan.
     calls: a valid and an invalid call. backend: a class that runs the operator on your device, for
