@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.calls.factorize import by_key
-from opgen.oracle.judgement import Judgement, judge
+from opgen.oracle.judgement import judge
 from opgen.spec.language import parse
 from opgen.spec.rules import Guard, Rule, true_where
 from opgen.suite.enumeration.edit_generator import EditGenerator, Proposal
@@ -219,8 +219,7 @@ class EditSearch:
             base, mode = self.edits.base[new:], self.edits.mode[new:]
             overlay = Overlay(self.edits.columns(new), self.valid.builder, base, mode)
             table = self.compiled.builder(self.valid.levels[base], overlay).table()
-            judged = Judgement.concatenate([self.edited.judged, judge(self.spec, table)])
-            self.edited = EditedCalls(judged, self.edits)
+            self.edited = self.edited.grown(judge(self.spec, table))
         return places
 
     # what came of them ----------------------------------------------------------------------------

@@ -33,6 +33,16 @@ class EditedCalls:
     def __len__(self) -> int:
         return len(self.judged.table)
 
+    def grown(self, more: Judgement) -> EditedCalls:
+        """These calls, and more behind them; what is known of each row is not computed again."""
+        whole = EditedCalls(Judgement.concatenate([self.judged, more]), self.edits)
+        behind = EditedCalls(more, self.edits)
+        vars(whole).update(
+            (name, np.concatenate([vars(self)[name], getattr(behind, name)]))
+            for name in {"size", "possible", "representable"} & vars(self).keys()
+        )
+        return whole
+
     def product(self, row: int) -> int:
         """The product of a row."""
         return int(self.judged.table.product[row])
