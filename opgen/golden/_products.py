@@ -32,7 +32,7 @@ COLUMNS = (
     1 << 20
 )  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
 CACHED = 1 << 18  # the same where the weight of a group is thin: copies take longer than products
-THIN = 1 << 12  # elements of a weight
+THIN = 1 << 9  # elements of a weight
 NARROW = 1024  # positions
 WEIGHT = 5 << 19  # elements of a piece of the weight: 20 MiB
 TALL = 4  # times as many rows as positions: a BLAS is quicker at the transposed product
