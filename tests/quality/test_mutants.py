@@ -65,6 +65,7 @@ from opgen.spec.spec import Spec
 from opgen.suite.planning.plan_check import handwritten_calls
 from opgen.suite.selection import Request
 from opgen.suite.suite import plan_suite
+from tests.support.enumerations import enumerated_once
 from tests.support.suites import OF_EACH_KIND, SLOW, computed, page, plan, suite
 
 OPERATORS = (
@@ -96,18 +97,20 @@ MANUAL = Path(opgen.__file__).parent / "quality" / "MUTANTS.md"
 
 
 def written(path: Path, request: Request) -> Path:
-    suite = request.suite()
+    with enumerated_once():
+        suite = request.suite()
     engine.write(suite, path, header(request, suite, 0))
     return path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("mutants")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def smoke(folder: Path) -> Iterator[Bundle]:
+    """Kept as the score of it is, where another process takes tests from among these."""
     with opgen.open(written(folder / "smoke.h5", Request(OPERATORS))) as bundle:
         yield bundle
 
@@ -120,7 +123,7 @@ def pads(folder: Path) -> Iterator[Bundle]:
         yield bundle
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def kept(smoke: Bundle) -> MutationScore:
     return score(smoke, ALL)
 
