@@ -25,7 +25,7 @@ from opgen.comparison.statuses import (
 )
 from opgen.model import Verdict
 from opgen.report.layout import Paragraph, TextTable, show
-from opgen.report.terminal import counted
+from opgen.report.terminal import counted, visible
 
 INDENT = 8
 """Columns of the word that begins a line."""
@@ -161,7 +161,7 @@ def _next(report: DiffReport, bad: list[Verdict]) -> Paragraph:
     """The command that shows a case and its answer side by side."""
     bundle, results = (str(report.origin.get(name, name)) for name in ("bundle", "results"))
     words = ("opgen", "explain", "--bundle", bundle, "--results", results, varied(bad)[0].case)
-    return Paragraph(Text(f"details: {shlex.join(words)}", "dim"), indent=INDENT)
+    return Paragraph(Text(visible(f"details: {shlex.join(words)}"), "dim"), indent=INDENT)
 
 
 def varied(bad: list[Verdict]) -> list[Verdict]:

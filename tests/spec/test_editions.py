@@ -89,10 +89,11 @@ def test_judge_names_the_edition_behind_each_answer():
     assert "page: success (valid; edition 2026-08)" in text
 
 
-def test_the_library_says_nothing_of_a_product_that_its_release_does_not_speak_of():
+def test_the_library_is_taken_to_do_as_its_page_says_on_a_product_that_its_release_does_not_know():
     for edition in ("", "2026-08"):
         (answer,) = opgen.judge([pad("ascend950")], edition=edition)
-        assert answer.library is None
+        assert answer.library is not None and answer.library.codes == answer.page.codes == (0,)
+        assert answer.library.basis == "inferred"
     (answer,) = opgen.judge([pad("ascend910b")], edition="2026-08")
     assert answer.library is not None and answer.library.codes == (0,)
 
