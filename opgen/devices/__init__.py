@@ -93,6 +93,22 @@ class Backend(ABC):
         yield
 
 
+class HeldBackend(Backend):
+    """A device that takes long to open, and stays open while it :attr:`is_held`."""
+
+    is_held = False
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """One device for all bundles of a block; it is closed at the end."""
+        self.is_held = True
+        try:
+            yield
+        finally:
+            self.is_held = False
+            self.close()
+
+
 class DeviceLost(FileError):
     """A device that answered does so no more; the command line exits 1. ``where``: the case at
     which it was lost.

@@ -22,7 +22,7 @@ from opgen.bundle.results.reader import Result
 from opgen.calls import typed
 from opgen.calls.kinds import members, prototype
 from opgen.calls.vocabulary import vocabulary
-from opgen.devices import Backend, DeviceError, DeviceLost, Settings, memory
+from opgen.devices import DeviceError, DeviceLost, HeldBackend, Settings, memory
 from opgen.devices.abi import ArgumentValue, ListArgument, ScalarArgument, TensorArgument
 from opgen.devices.messages import Buffer, CallRequest, Setup
 from opgen.devices.worker_process import CALLS_PER_PROCESS, PAUSES, CallAnswer, Worker
@@ -31,7 +31,7 @@ from opgen.numerics.views import index
 from opgen.spec.catalog import catalog
 
 
-class AclnnBackend(Backend):
+class AclnnBackend(HeldBackend):
     """A device of the vendor's, ``npu`` or ``npu:1``; the rest is that of
     :class:`opgen.devices.worker_process.Worker`.
     """
@@ -49,8 +49,8 @@ class AclnnBackend(Backend):
         self.calls_per_process, self.pauses = calls_per_process, pauses
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
-        """Start the worker; DeviceError where the runtime, every operator or the device is not
-        there, or nobody knows which product the device is.
+        """Start the worker, unless one is held for these operators; DeviceError where the runtime,
+        every operator or the device is not there, or nobody knows which product the device is.
         """
         self.bundle = bundle
         kinds = catalog().kinds
@@ -58,7 +58,9 @@ class AclnnBackend(Backend):
         setup = Setup(
             device_index(self.device), {api: tuple(prototype(kinds[api]).values()) for api in apis}
         )
-        self.worker = Worker(setup, self.timeout, self.calls_per_process, self.pauses)
+        if self.worker is None or self.worker.stopped or self.worker.setup != setup:
+            self._stop()
+            self.worker = Worker(setup, self.timeout, self.calls_per_process, self.pauses)
         self.product = product_of(self.worker.facts["soc"], self.product)
         return {
             **self.worker.facts,
@@ -78,7 +80,11 @@ class AclnnBackend(Backend):
             yield Result(case.id, NOT_RUN, error=why) if why else self._answer(case)
 
     def close(self) -> None:
-        """End the worker."""
+        """End the worker, unless it is held."""
+        if not self.is_held:
+            self._stop()
+
+    def _stop(self) -> None:
         if self.worker is not None:
             self.worker.stop()
 

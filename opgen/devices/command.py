@@ -9,7 +9,6 @@ from __future__ import annotations
 import shlex
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Protocol, cast
 
 import numpy as np
@@ -18,7 +17,7 @@ from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.calls.vocabulary import vocabulary
-from opgen.devices import Backend, DeviceError, DeviceLost, Raised
+from opgen.devices import DeviceError, DeviceLost, HeldBackend, Raised
 from opgen.devices.aclnn import product_of
 from opgen.devices.numeric_calls import NumericCalls
 from opgen.devices.runner_process import Answer, Ended, Request, Runner
@@ -87,7 +86,7 @@ def _storable(array: Array) -> Array:
     return array.view(np.uint16) if array.dtype == DTYPES["BFLOAT16"].numpy else array
 
 
-class CommandBackend(Backend):
+class CommandBackend(HeldBackend):
     """What a runner behind a command answers; ``device`` is the command, as a shell would split it.
 
     A case at which the runner ends is asked again, alone: if the runner ends :data:`ENDS` times, it
@@ -96,7 +95,6 @@ class CommandBackend(Backend):
 
     name = "cmd"
     runner: Runner | None = None
-    _held = False
 
     def open(self, bundle: Bundle, cases: Sequence[str]) -> Mapping[str, object]:
         """Start the runner, unless there is one; DeviceError where it does not come up."""
@@ -168,19 +166,9 @@ class CommandBackend(Backend):
                 self.runner.stop()
 
     def close(self) -> None:
-        """Let the runner end."""
-        if self.runner is not None and not self._held:
+        """Let the runner end, unless it is held."""
+        if self.runner is not None and not self.is_held:
             self.runner.stop()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """One runner for all bundles: a board may take long to start it."""
-        self._held = True
-        try:
-            yield
-        finally:
-            self._held = False
-            self.close()
 
     def _running(self) -> Runner:
         """The runner, started again where it was stopped; DeviceLost where it does not come up."""

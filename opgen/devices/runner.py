@@ -25,6 +25,7 @@ import importlib
 import json
 import math
 import os
+import re
 import struct
 import sys
 import time
@@ -153,7 +154,7 @@ def main() -> None:
     os.dup2(2, 1)  # what the device's software prints is no frame
     sys.path.insert(0, str(Path.cwd()))
     try:
-        device = importlib.import_module(sys.argv[1])
+        device = importlib.import_module(re.sub(r"\.py$", "", sys.argv[1]))
         call, folder = device.call, Path(str(device.__file__)).resolve().parent
     except Exception as error:  # noqa: BLE001  whatever a module does when it is imported
         traceback.print_exc()

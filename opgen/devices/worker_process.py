@@ -93,6 +93,11 @@ class Worker:
             run = None
         return CallAnswer(first, run, seconds)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the process has ended, which the next request would start again."""
+        return self._process.stopped
+
     def stop(self) -> None:
         """End the process, by force if it does not end by itself."""
         self._process.stop()

@@ -328,6 +328,27 @@ def test_a_device_that_failed_once_is_asked_again_by_another_worker(
     assert used[0].worker is not None and used[0].worker.started == 2
 
 
+def test_a_search_starts_its_worker_once(
+    bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a device is held, all bundles with calls of the same operator share a worker, unless it
+    was stopped; calls of another operator need one that knows it.
+    """
+    monkeypatch.setenv("OPGEN_OPAPI", str(libraries))
+    monkeypatch.setenv("LOOPBACK_SOC", SOCS["ascend910b"])
+    backend, workers = aclnn.AclnnBackend(timeout=20), []
+    with backend.held():
+        for op in (POOL, POOL, PAD, PAD):
+            devices_run(bundle, backend, tmp_path / "r.h5", cases=chosen(bundle, op), force=True)
+            assert backend.worker is not None and not backend.worker.stopped
+            workers.append(backend.worker)
+            if len(workers) == 3:
+                backend.worker.stop()
+    first, again, other, last = workers
+    assert first is again and len({first, other, last}) == 3
+    assert first.started == 1 and all(worker.stopped for worker in workers)
+
+
 def test_a_device_that_does_not_come_back_ends_the_run_and_keeps_what_was_answered(
     bundle: Bundle, libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

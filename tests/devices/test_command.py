@@ -204,6 +204,13 @@ def test_a_module_that_cannot_be_imported_is_told_with_its_line(
     assert str(refused.value).endswith(told)
 
 
+def test_a_module_may_be_named_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "my_device.py").write_text("FACTS = {'soc': 'of my_device.py'}\ncall = None\n")
+    command = [sys.executable, str(RUNNER), "my_device.py"]
+    done = subprocess.run(command, cwd=tmp_path, input=b"", capture_output=True, check=True)
+    assert b"of my_device.py" in done.stdout
+
+
 def test_a_runner_without_a_module_says_how_it_is_used() -> None:
     done = subprocess.run([sys.executable, str(RUNNER)], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
