@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Generator
 from contextlib import nullcontext
@@ -33,6 +34,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # whose workers have the environmen
     shared = tempfile.TemporaryDirectory(prefix="opgen-tests-enumerated-")
     atexit.register(shared.cleanup)
     os.environ[enumerations.FOLDER] = shared.name
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes need what one compiled
+    sys.dont_write_bytecode = False
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -37,7 +37,7 @@ def python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=copy,
-        env={**unmeasured.ENVIRONMENT, "PYTHONPATH": str(copy)},
+        env={**unmeasured.ENVIRONMENT, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         timeout=120,
@@ -46,4 +46,5 @@ def python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _copy(name: str, folder: Path) -> None:
-    shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    """With what was compiled, but for what another process just writes."""
+    shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
