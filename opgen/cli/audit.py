@@ -258,11 +258,9 @@ def _differs(spec: Spec, folder: Path, drifted: bool) -> str:
     from opgen.lint.audit import facts_by_line, read_page
 
     assert spec.page is not None
-    lines, sha256 = read_page(spec, folder)
+    (lines, sha256), cited_lines = read_page(spec, folder), facts_by_line(spec)
     uncited = sum(
-        bool(line.strip())
-        for number, line in enumerate(lines, 1)
-        if number not in facts_by_line(spec)
+        bool(line.strip()) for number, line in enumerate(lines, 1) if number not in cited_lines
     )
     cited = "beside the lines above" if drifted else "no line that a fact cites changed"
     return (

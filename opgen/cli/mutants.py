@@ -73,9 +73,12 @@ def command(
     A mutant is caught if opgen diff calls a case failed, crashed or missing. All others are listed
     with the reason. Exit 1 if a correct device fails too, or if the score is below --fail-under.
 
+    With --mutant, the suite is that of the operators on which these mutants change something.
+
     With --tiling, opgen draws devices that compute in blocks of 2 to 8192 elements, and lose,
     repeat or shift some where a block ends. They depend on --seed, too.
     """
+    from dataclasses import replace
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -93,6 +96,9 @@ def command(
     named = [find(name) for name in mutants]
     options.only_one(mutant=mutants, tiling=tiling)
     request = Request(**asked)
+    pages = [] if request.files else [spec for spec, _ in request.pages()[0]]
+    changed = [spec.op for spec in pages if any(mutant.applies(spec) for mutant in named)]
+    request = replace(request, operators=changed or request.operators)
     suite = console.enumerated(request, quiet, announce=not as_json)
     refuse_idle(named, [*suite.specs.values()])
     with TemporaryDirectory(prefix="opgen-mutants-") as folder:

@@ -153,12 +153,17 @@ def with_cases(
     ``facts`` maps each spec's name to its cases and the facts that these rely on:
     :func:`facts_of_suite`, :func:`facts_of_lock`.
     """
-    result = []
-    for change in changes:
-        cases = facts.get(change.spec, {}).items()
-        touched = tuple(case for case, relied in cases if relied & set(change.facts))
-        result.append(replace(change, cases=touched))
-    return result
+    return [
+        replace(
+            change,
+            cases=tuple(
+                case
+                for case, relied in facts.get(change.spec, {}).items()
+                if not relied.isdisjoint(change.facts)
+            ),
+        )
+        for change in changes
+    ]
 
 
 def facts_of_suite(spec: Spec, suite: Suite) -> dict[str, frozenset[str]]:

@@ -912,6 +912,19 @@ def test_the_command() -> None:
     }
 
 
+def test_operators_on_which_the_mutants_change_nothing_are_left_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    asked = ["--mutant=corners_missing", "--json"]
+    with caplog.at_level("INFO", "opgen.suite.suite"):
+        shown = invoke("silu_backward", "reflection_pad3d_backward", "tanh_backward", *asked)
+    (said,) = caplog.messages
+    assert said.startswith("reflection_pad3d_backward: ")
+    assert json.loads(shown.stdout)["operators"] == {
+        "reflection_pad3d_backward": {"caught": 1, "of": 1}
+    }
+
+
 @pytest.mark.parametrize("name", ["tanh_backward", "layer_norm_backward"])
 def test_wrong_checkers_read_rules_about_shapes(name: str) -> None:
     """A function that stands for a comparison, slices and shapes of shapes."""

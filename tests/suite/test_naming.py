@@ -22,11 +22,10 @@ from opgen.calls.table import from_calls
 from opgen.model import Call, TensorDesc
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
-from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.facts import facts_of
 from opgen.suite.naming import DIGITS, LONGEST, case_ids, product_in
 from opgen.suite.words import CallWords, labels_of
-from tests.support.suites import EVERY, FULL, PAGES, page, plan, suite
+from tests.support.suites import EVERY, FULL, PAGES, enumeration, page, suite
 
 CALL = Call(
     "aclnnAvgPool2dBackward",
@@ -127,7 +126,7 @@ OLDEST = {"avg_pool2d_backward", "group_norm_backward", "reflection_pad2d_backwa
 def test_an_id_stays_whatever_else_a_suite_holds(name: str) -> None:
     """Nor does it depend on how wide the columns of the table are."""
     spec = page(name)
-    drafted = enumerate_calls(spec, plan(spec.op), "standard")
+    drafted = enumeration(name)
     judged = judge(spec, drafted.judged.table)
     columns = drafted.kind, drafted.purposes, drafted.recipe
     ids = case_ids(judged, *columns, {})
@@ -145,7 +144,7 @@ def test_an_id_stays_whatever_else_a_suite_holds(name: str) -> None:
 def test_words_that_say_a_whole_call_are_those_of_no_other(name: str) -> None:
     """What is broken, null or strided included; the cut and the digest left aside."""
     spec = page(name)
-    table = enumerate_calls(spec, plan(spec.op), "standard").judged.table
+    table = enumeration(name).judged.table
     words = CallWords(judge(spec, table).view)
     seen: dict[tuple[object, ...], str] = {}
     for call, said, whole in zip(table.calls(), words.rows(), words.whole.tolist(), strict=True):

@@ -68,7 +68,7 @@ def shared(spec: Spec, plan: Plan, tier: str, *rest: int) -> Enumeration:
     return made
 
 
-def _enumerated(
+def enumerated(
     spec: Spec, plan: Plan, tier: str, given: Sequence[Call] = (), *rest: int
 ) -> Enumeration:
     """The calls of a page, of a plan and of a tier, made when they are first asked for."""
@@ -88,5 +88,5 @@ def enumerated_once() -> Iterator[None]:
     done with suites, in any number of requests and files of tests.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(suite, "enumerate_calls", _enumerated)
+        patch.setattr(suite, "enumerate_calls", enumerated)
         yield

@@ -13,10 +13,11 @@ from opgen.calls.jsonl import NamedCall
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch
+from opgen.suite.enumeration.enumerator import RANDOM_STATE, Enumeration
 from opgen.suite.given_calls import call_suite
 from opgen.suite.planning.plan import Plan, plan_for
 from opgen.suite.suite import Suite, plan_suite
-from tests.support.enumerations import enumerated_once
+from tests.support.enumerations import enumerated, enumerated_once
 
 T = TypeVar("T")
 OF_EACH_KIND = {
@@ -66,6 +67,11 @@ def page(name: str) -> Spec:
 @cache
 def plan(op: str) -> Plan:
     return plan_for(op)
+
+
+def enumeration(name: str, tier: str = "standard") -> Enumeration:
+    """What the suite of one page is made of."""
+    return enumerated(page(name), plan(page(name).op), tier, (), RANDOM_STATE)
 
 
 @cache
