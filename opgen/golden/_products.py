@@ -31,7 +31,7 @@ from opgen.golden._winograd import tiled
 COLUMNS = (
     1 << 20
 )  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
-CACHED = 1 << 18  # the same where the weight of a group is thin: copies take longer than products
+CACHED = 1 << 18  # the same where channels can be cut, or copies take longer than products
 THIN = 1 << 9  # elements of a weight
 NARROW = 1024  # positions
 WEIGHT = 5 << 19  # elements of a piece of the weight: 20 MiB
@@ -105,7 +105,7 @@ def best_split(geometry: ConvolutionGeometry, c: int, m: int) -> int:
     weight = c * m * prod([w.kernel for w in geometry.down])
 
     def cost(split: int) -> int:
-        total = 0 if split == natural(geometry) else 2 * weight
+        total = 0 if split == natural(geometry) else 6 * weight
         for phase in phases(geometry, split):
             right, left = phase.rows(c, m)
             total += prod(phase.positions) * (right + left * (left > 1) * (1 + (left > m)))
@@ -171,12 +171,17 @@ def from_columns(
         t.gw[...] = 0.0  # of the taps that meet no phase
     if not some:
         return
-    c_step = min(c, max(1, weight // k))
-    m_step = min(m, max(1, weight // (k * c_step)))
-    rows = sum([right + 2 * left for right, left in [phase.rows(c_step, m_step) for phase in some]])
     positions = tuple(
         [max(extents) for extents in zip(*[phase.positions for phase in some], strict=True)]
     )
+    c_step = min(c, max(1, weight // k))
+    parts = (  # gradOutput can be read several times where it needs no columns
+        min(m * k // (2 * c), round(m * k * min(prod(positions), narrow) / CACHED))
+        if k > 1 and all(dys.plain for _, dys, _ in sides)
+        else 1
+    )
+    m_step = min(m, max(1, weight // (k * c_step)), -(-m // max(1, parts)))
+    rows = sum([right + 2 * left for right, left in [phase.rows(c_step, m_step) for phase in some]])
     g_step = min(
         groups, max(1, min(columns // (rows * prod(positions)), weight // (m_step * c_step * k)))
     )
