@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -21,6 +22,9 @@ if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 ):  # as a shell starts what it runs in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+gc.set_threshold(50_000, 20, 20)
+"""What tests share stays for long, and to look through it for garbage takes time."""
 
 os.environ.pop(
     "COLUMNS", None
