@@ -50,7 +50,7 @@ def report(name: str, cases=None) -> dict:
 def test_choices_are_read_back_off_calls(name: str) -> None:
     """Among the readings of every covering call is the choice that it was made from."""
     made, spec = suite(name), page(name)
-    compiled, levels = CompiledPlan(spec, plan(spec.op), "standard"), made.reports[name].levels[:40]
+    compiled, levels = CompiledPlan(spec, plan(spec.op), "standard"), made.reports[name].levels[:20]
     judged = judge(spec, compiled.builder(levels).table())
     recipes = compiled.recipes(levels)
     for row, wanted in enumerate(levels):
