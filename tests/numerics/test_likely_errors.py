@@ -16,6 +16,8 @@ from opgen.numerics.rounding import rounded
 
 OUTPUTS = 1 << 17
 """More than 100,000: of so many correct ones one may be called unusual."""
+TURNS = 8
+"""Columns of right factors that each column of left ones meets: fewer numbers are drawn."""
 
 
 def operands(recipe: str, depth: int, outputs: int) -> Array:
@@ -25,11 +27,11 @@ def operands(recipe: str, depth: int, outputs: int) -> Array:
         draw(
             "grid" if recipe == "positive" else recipe,
             known,
-            InputTensor(name, (depth, outputs), "FLOAT", "FLOAT", depth, range=limits),
+            InputTensor(name, (depth, outputs // TURNS), "FLOAT", "FLOAT", depth, range=limits),
         )[0]
         for name in ("left", "right")
     ]
-    return np.asarray(pair[0] * pair[1])
+    return np.hstack([pair[0] * np.roll(pair[1], turn, axis=1) for turn in range(TURNS)])
 
 
 def nearest(values: Array) -> Array:
