@@ -308,9 +308,11 @@ def after_ctrl_c(folder: Path, workers: str) -> tuple[subprocess.Popen[str], str
         "-m",
         "opgen",
         "generate",
-        "avg_pool2d_backward",
+        "convolution_backward",
         "--plan",
-        "full",
+        "models",  # which takes long to write and not to enumerate
+        "--case",
+        "*.b1.*",
         "--workers",
         workers,
         "-o",
