@@ -123,11 +123,11 @@ class CompiledPlan:
 
     def recipes_of_edits(self, rows: np.ndarray) -> list[str]:
         """The same of calls that edits of the rows make, for the sake of a limit: where Inf or NaN
-        are planted, the rest is seldom seen.
+        are planted, or most is zero, the rest is seldom seen.
         """
-        return [
-            DEFAULT if RECIPES[recipe].gradient.planted else recipe for recipe in self.recipes(rows)
-        ]
+        drawn = {recipe: RECIPES[recipe].gradient for recipe in self.offered[1]}
+        hiding = {recipe for recipe, way in drawn.items() if way.planted or way.sparse}
+        return [DEFAULT if recipe in hiding else recipe for recipe in self.recipes(rows)]
 
     def vacuous(self, view: View, rows: int, rule: str = "") -> np.ndarray:
         """(rows,) bool: where the plan says that a pass proves nothing, or nothing of one rule's
