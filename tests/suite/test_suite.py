@@ -76,6 +76,21 @@ def test_equal_calls_are_one_case_with_every_purpose() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
+def test_calls_at_limits_have_dense_data(name: str) -> None:
+    """A 1 among zeros, or Inf, seldom shows what a device does wrong from a limit on."""
+    cases, at_limits = suite(name).cases, {"limits", "lists", "exempts"}
+    made = [case for case in cases if case.recipe and case.kind == "valid"]
+    hiding = {case.id for case in made if case.recipe in ("one_hot", "nonfinite")}
+    verbs = {
+        case.id: {purpose.verb for purpose in purposes}
+        for case, purposes in zip(cases, cases.purposes, strict=True)
+    }
+    limits = {case.id for case in made if verbs[case.id] & at_limits}
+    assert hiding and limits
+    assert {case for case in hiding & limits if "covers" not in verbs[case]} == set()
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_batches_hold_every_case_with_data_once(name: str) -> None:
     """Their descriptors are those of the call, but for what a batch adds: limits of values that
     follow from the page's rules, and axes in the order of the spec's letters. A case of which all
