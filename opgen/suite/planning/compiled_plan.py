@@ -125,9 +125,8 @@ class CompiledPlan:
         """The same of calls that edits of the rows make, for the sake of a limit: where Inf or NaN
         are planted, or most is zero, the rest is seldom seen.
         """
-        drawn = {recipe: RECIPES[recipe].gradient for recipe in self.offered[1]}
-        hiding = {recipe for recipe, way in drawn.items() if way.planted or way.sparse}
-        return [DEFAULT if recipe in hiding else recipe for recipe in self.recipes(rows)]
+        ways = [(recipe, RECIPES[recipe].gradient) for recipe in self.recipes(rows)]
+        return [DEFAULT if way.planted or way.sparse else recipe for recipe, way in ways]
 
     def vacuous(self, view: View, rows: int, rule: str = "") -> np.ndarray:
         """(rows,) bool: where the plan says that a pass proves nothing, or nothing of one rule's
