@@ -35,7 +35,7 @@ CACHED = 1 << 18  # the same where channels can be cut, or copies take longer th
 THIN = 1 << 9  # elements of a weight
 NARROW = 1024  # positions
 WEIGHT = 5 << 19  # elements of a piece of the weight: 20 MiB
-TALL = 4  # times as many rows as positions: a BLAS is quicker at the transposed product
+TALL = 2  # times as many rows as positions: a BLAS is quicker at the transposed product
 
 
 @dataclass(frozen=True, slots=True)
