@@ -20,7 +20,7 @@ from opgen.suite.budget import WORKED
 from opgen.suite.memory import available
 from opgen.suite.suite import Suite
 
-SCRATCH = 64 << 20
+SCRATCH = 144 << 20
 """Bytes that a worker takes beside what grows with a case."""
 PRODUCTS, OTHERS = 24, 64
 """Bytes that an element takes at most while it is computed: of sums of products that are exact as

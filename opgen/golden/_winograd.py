@@ -31,11 +31,9 @@ from opgen.golden._convolution import ConvolutionGeometry, Operands
 from opgen.golden._planes import TAPS, Planes, Workspace
 from opgen.golden._tiles import Part, TiledAxis, blocks, fitting, grid, part_of, planes
 
-WEIGHT = (
-    3 << 19
-)  # elements of the planes of a piece of the weight: 12 MiB, and as many of its gradient
+WEIGHT = 1 << 22  # elements of the planes of a piece of the weight: 32 MiB, twice with its gradient
 PIECE = 1 << 14  # elements of the taps that become planes, or come from them, at a time
-PLANES = 1 << 22  # elements of the planes of a piece of the tensors: 32 MiB
+PLANES = 1 << 23  # elements of the planes of a piece of the tensors: 64 MiB
 
 
 def tiled(
