@@ -60,7 +60,10 @@ def _sentences(bundle: Bundle, case: CaseView, formulas: Mapping[str, str]) -> I
         yield f"    and in the nearest valid call {argument_text(near)}."
     if case.golden:
         outputs = ", ".join(case.golden)
-        yield f"  It has data of the recipe {case.recipe or 'given'}, and goldens of {outputs}."
+        yield (
+            f"  It has data of the recipe {case.recipe or 'given'}, rounded to {case.compute}"
+            f" before the computation, and goldens of {outputs}."
+        )
     if case.inconclusive:
         yield f"  A pass proves nothing: {case.inconclusive}."
 

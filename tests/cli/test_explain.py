@@ -245,6 +245,15 @@ def test_rules_of_several_operators_are_a_list_after_how_to_see_that_of_one() ->
     assert "reflection_pad2d_backward" in one and "breaks it" in one and " OP" not in one
 
 
+def test_a_case_says_what_its_inputs_are_rounded_to(tmp_path: Path) -> None:
+    """Without that, nobody could tell why 196608 should become Inf."""
+    path, pattern = tmp_path / "suite.h5", "avg_pool2d_backward.910b.*.bfloat16-as-float16.*"
+    words = ["generate", "avg_pool2d_backward", "--plan", "standard", "--case", pattern]
+    assert CliRunner().invoke(main, [*words, "-o", str(path), "-q"]).exit_code == 0
+    text = explain("--bundle", str(path), pattern).stdout
+    assert "data of the recipe overflow, rounded to FLOAT16 before the computation" in text
+
+
 def test_a_case_of_a_bundle(tmp_path: Path) -> None:
     path = tmp_path / "suite.h5"
     pattern = "avg_pool2d_backward.910b.invalid.pad_height.*"
