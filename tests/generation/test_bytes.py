@@ -34,13 +34,15 @@ SUMS_AND_FUNCTIONS = ("convolution_backward.atlas", "gelu_backward_v2", "log_sof
 
 
 def written(path: Path, workers: int = 1, **environment: str) -> bytes:
-    """The bytes of the smoke bundle that another process enumerates and writes."""
+    """The bytes of the smoke bundle that another process writes; it enumerates what the run does
+    not share.
+    """
     script = SCRIPT.format(names=SUMS_AND_FUNCTIONS, workers=workers)
     run = [sys.executable, "-c", script, str(path)]
     subprocess.run(
         run,
         check=True,
-        env={**os.environ, FOLDER: "", **environment},
+        env={**os.environ, **environment},
         cwd=Path(__file__).parents[2],
         capture_output=True,
     )
@@ -64,6 +66,8 @@ def test_no_processor_changes_a_bit(
 ) -> None:
     if why := fault(environment):
         pytest.skip(why)
+    if environment == environments()[0]:  # the farthest from this processor enumerates, too
+        environment = {**environment, FOLDER: ""}
     assert written(tmp_path / "suite.h5", **environment) == reference
 
 
