@@ -98,9 +98,9 @@ class Forward:
         return prod(terms) if len(self.matrices) == 1 or max(terms) > 2 else 2
 
     def applied(self, image: Array) -> Array:
-        """The forward, by the matrix of each axis: (B, ..., *extents) -> (B, ..., *numbers)."""
+        """The forward, axis by axis: (B, ..., *extents) -> (B, ..., *numbers)."""
         for i, axis in enumerate(self.axes, image.ndim - len(self.axes)):
-            image = np.moveaxis(np.tensordot(image, axis.matrix, (i, 1)), -1, i)
+            image = np.moveaxis(axis.applied(np.moveaxis(image, i, -1)), -1, i)
         return image if self.divisors is None else image / self.divisors
 
     def adjoint(self, gradient: Array, copies: Copies, block: int = BLOCK) -> Array:

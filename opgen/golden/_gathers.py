@@ -66,10 +66,13 @@ class Gather:
     @cached_property
     def matrix(self) -> Array:
         """What each element of the output is a sum of: (number, extent)."""
-        matrix = np.zeros((self.number, self.extent + 1))  # -1 is the last column
-        weights = np.ones_like(self.index) if self.weights is None else self.weights
-        np.add.at(matrix, (np.arange(self.number), self.index), weights)
-        return np.ascontiguousarray(matrix[:, :-1])
+        return np.ascontiguousarray(self.applied(np.eye(self.extent)).T)
+
+    def applied(self, image: Array) -> Array:
+        """The output, of images whose last axis this is: (..., extent) -> (..., number)."""
+        zero = np.zeros((*image.shape[:-1], 1))  # which -1 meets
+        terms = np.concatenate([image, zero], axis=-1)[..., self.index]
+        return np.asarray((terms if self.weights is None else terms * self.weights).sum(axis=-2))
 
     @cached_property
     def source(self) -> Array | None:

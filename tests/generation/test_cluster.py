@@ -34,30 +34,40 @@ def expected(suite, tmp_path_factory):
     return path.read_bytes()
 
 
+def started(workers):
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",
+        silence_logs=50,
+    )
+
+
 @pytest.fixture
-def local():
-    with distributed.LocalCluster(
-        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs=50
-    ) as found:
+def mortal():
+    """Two workers that a test may spoil or kill."""
+    with started(2) as found:
         yield found
 
 
-def test_three_workers_write_what_one_process_writes(suite, expected, local, tmp_path):
+def test_three_workers_write_what_one_process_writes(suite, expected, tmp_path):
     told: list[int] = []
-    engine.write(
-        suite,
-        tmp_path / "many.h5",
-        {"seed": 3},
-        seed=3,
-        dask=local.scheduler_address,
-        progress=told.append,
-    )
+    with started(3) as local:
+        engine.write(
+            suite,
+            tmp_path / "many.h5",
+            {"seed": 3},
+            seed=3,
+            dask=local.scheduler_address,
+            progress=told.append,
+        )
     assert (tmp_path / "many.h5").read_bytes() == expected
     assert sum(told) == len(suite.cases)
 
 
-def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path):
-    victim, done, killed_at = next(iter(local.workers.values())).process.process.pid, 0, 0
+def test_a_worker_that_dies_loses_nothing(suite, expected, mortal, tmp_path):
+    victim, done, killed_at = next(iter(mortal.workers.values())).process.process.pid, 0, 0
 
     def advance(cases):
         nonlocal done, killed_at
@@ -73,7 +83,7 @@ def test_a_worker_that_dies_loses_nothing(suite, expected, local, tmp_path):
         tmp_path / "lost.h5",
         {"seed": 3},
         seed=3,
-        dask=local.scheduler_address,
+        dask=mortal.scheduler_address,
         progress=advance,
         chunk=1 << 10,
     )
@@ -89,20 +99,20 @@ def doctored() -> None:
     kernel.golden = lambda *of: {out: array * (1 + 2.0**-52) for out, array in right(*of).items()}
 
 
-def test_a_worker_with_other_code_is_refused_by_name(suite, local, tmp_path):
-    spoilt = list(local.workers.values())[1]
-    with distributed.Client(local.scheduler_address) as client:
+def test_a_worker_with_other_code_is_refused_by_name(suite, mortal, tmp_path):
+    spoilt = list(mortal.workers.values())[1]
+    with distributed.Client(mortal.scheduler_address) as client:
         client.run(doctored, workers=[spoilt.worker_address])
     with pytest.raises(FileError) as caught:
-        engine.write(suite, tmp_path / "x.h5", {"seed": 3}, seed=3, dask=local.scheduler_address)
+        engine.write(suite, tmp_path / "x.h5", {"seed": 3}, seed=3, dask=mortal.scheduler_address)
     said = str(caught.value)
     assert f"worker 1 ({spoilt.worker_address}) has another opgen" in said
     assert "other results of kernel group_norm_backward;" in said
     assert not (tmp_path / "x.h5").exists()
 
 
-def test_work_that_every_worker_dies_of_is_one_message(suite, local, tmp_path):
-    with distributed.Client(local.scheduler_address) as client:
+def test_work_that_every_worker_dies_of_is_one_message(suite, mortal, tmp_path):
+    with distributed.Client(mortal.scheduler_address) as client:
         client.run_on_scheduler(
             lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0)
         )
@@ -110,7 +120,7 @@ def test_work_that_every_worker_dies_of_is_one_message(suite, local, tmp_path):
         lambda chunk: os._exit(1),
         lambda threads: [suite.batches[:1]],
         ((), ()),
-        local.scheduler_address,
+        mortal.scheduler_address,
     )
     with pytest.raises(
         FileError,

@@ -46,5 +46,6 @@ def python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _copy(name: str, folder: Path) -> None:
-    """With what was compiled, but for what another process just writes."""
-    shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
+    """With what was compiled, but for pytest or just now by another process."""
+    others = shutil.ignore_patterns("*-pytest-*", "*.pyc.*")
+    shutil.copytree(ROOT / name, folder / name, ignore=others)
