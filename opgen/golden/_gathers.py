@@ -70,8 +70,8 @@ class Gather:
 
     def applied(self, image: Array) -> Array:
         """The output, of images whose last axis this is: (..., extent) -> (..., number)."""
-        zero = np.zeros((*image.shape[:-1], 1))  # which -1 meets
-        terms = np.concatenate([image, zero], axis=-1)[..., self.index]
+        # -1 meets the 0 behind the last element
+        terms = np.concatenate([image, np.zeros((*image.shape[:-1], 1))], -1)[..., self.index]
         return np.asarray((terms if self.weights is None else terms * self.weights).sum(axis=-2))
 
     @cached_property
