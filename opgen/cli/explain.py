@@ -89,7 +89,7 @@ def command(
         return
     if meanings(whole := " ".join((word, *operators))):
         word, operators = whole, ()
-    entries = list(_entries(word, operators) if word else _all_words())
+    entries = list(_entries(word, operators, as_json) if word else _all_words())
     if not entries:
         _refuse(word)
     if as_json:
@@ -106,9 +106,9 @@ def _all_words() -> Iterator[Entry]:
         yield {"word": word.word, "kind": word.section, "meaning": word.meaning}
 
 
-def _entries(name: str, operators: tuple[str, ...]) -> Iterator[Entry]:
+def _entries(name: str, operators: tuple[str, ...], all_calls: bool) -> Iterator[Entry]:
     """Everything of this name, whatever its kind; rules and codes of some operators, if any are
-    named.
+    named. ``all_calls``: a rule of several operators has calls even if no operator is named.
     """
     from itertools import chain
 
@@ -120,7 +120,7 @@ def _entries(name: str, operators: tuple[str, ...]) -> Iterator[Entry]:
     wrong = {mutant.name: mutant for mutant in mutants.ALL}
     families = {family.name for family in mutants.FAMILIES}
     family, _, member = name.partition("/")
-    rules = [*_entries(member, operators)] if member and family in families else []
+    rules = [*_entries(member, operators, all_calls)] if member and family in families else []
     if rules:
         meaning = f"{meanings(family)[0].meaning} Here, it is {member}."
         yield from ({"word": name, "kind": "Mutants", "meaning": meaning}, *rules)
@@ -140,8 +140,11 @@ def _entries(name: str, operators: tuple[str, ...]) -> Iterator[Entry]:
             meaning = f"an operator, {spec.api}. opgen ops {spec.op} says more."
             yield {"word": name, "kind": f"page {spec.name}", "meaning": meaning}
     apis = [catalog().api(operator) for operator in operators]
+    calls = bool(all_calls or apis) or (
+        len({spec.api for spec in catalog().specs if name in spec.rule}) == 1
+    )
     for spec in chain.from_iterable(map(catalog().of, apis)) if apis else catalog().specs:
-        yield from (_rule(spec, rule) for rule in spec.rules if rule.id == name)
+        yield from (_rule(spec, rule, calls) for rule in spec.rules if rule.id == name)
         if name in _codes(spec):
             yield _code(spec, name)
     for page in _pages_with(name):
@@ -177,7 +180,7 @@ def _erratum(page: PageErrata, name: str) -> dict[str, object]:
     }
 
 
-def _rule(spec: Spec, rule: Rule) -> Entry:
+def _rule(spec: Spec, rule: Rule, with_calls: bool) -> Entry:
     from opgen.calls.call_json import to_json
     from opgen.lint.facts import answer
     from opgen.quality.rule_examples import rule_example
@@ -193,7 +196,11 @@ def _rule(spec: Spec, rule: Rule) -> Entry:
         "requires": rule.text,
         "note": rule.note,
     }
-    shown = rule_example(Request(operators=[spec.op], plan="standard").suite(), spec.name, rule)
+    shown = (
+        rule_example(Request(operators=[spec.op], plan="standard").suite(), spec.name, rule)
+        if with_calls
+        else None
+    )
     if shown is not None:
         entry["example"] = {
             "breaks": {"id": shown.case, "found": shown.found, "call": to_json(shown.illegal)},

@@ -5,7 +5,8 @@ stumble over all of them, and over some without what the table of sizes says of 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,10 @@ FAULTS = {
 }
 
 
+FEW = 8
+"""Calls that are drawn and run on a device with a fault, at most."""
+
+
 def caught(fault: DrawnFault) -> tuple[list[Case], list[Case]]:
     """The cases of a standard suite in which a device with a fault is wrong; and those of them that
     are neither handwritten nor due to what the table says of the operator.
@@ -76,16 +81,18 @@ def of_all_operators() -> Sizes:
 
 
 def drawn(fault: DrawnFault, sizes: Sizes, tables: int) -> list[tuple[Call, str]]:
-    """Calls in which a device with a fault is wrong, of those that are drawn at random by a table
-    of sizes, each with its recipe.
+    """The first calls in which a device with a fault is wrong, of those that are drawn at random by
+    a table of sizes, each with its recipe.
     """
     random = RandomCalls(fault.spec, shipped_plan(fault.spec.api), "full", 0, sizes)
-    found = []
-    for _ in range(tables):
-        calls = random.draw(np.full((512, len(random.extents)), -1))
-        for row in np.flatnonzero(fault.shows(calls.judged.table)).tolist():
-            found.append((calls.judged.table.call(row), str(calls.recipes[row])))
-    return found
+
+    def wrong() -> Iterator[tuple[Call, str]]:
+        for _ in range(tables):
+            calls = random.draw(np.full((512, len(random.extents)), -1))
+            for row in np.flatnonzero(fault.shows(calls.judged.table)).tolist():
+                yield calls.judged.table.call(row), str(calls.recipes[row])
+
+    return list(islice(wrong(), FEW))
 
 
 def failed(fault: DrawnFault, calls: Iterable[tuple[Call, str]], folder: Path) -> list[str]:
