@@ -16,13 +16,16 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import chdir, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+from click.testing import CliRunner
+
 import opgen
+from opgen.cli import main as main_command
 from tests.support import unmeasured
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,7 +119,9 @@ def prepare(folder: Path) -> None:
         f"generate {PADS} --shard 2/2 -q -o two.h5",
         f"run suite.h5 --backend {MUTANT} -q -o broken.h5",
     ):
-        subprocess.run(Command(line, "", "", content).words(), cwd=folder, env=ENV, check=True)
+        with chdir(folder):
+            done = CliRunner().invoke(main_command, line.split(), catch_exceptions=False)
+        assert done.exit_code == 0, done.output
 
 
 def undisturbed(command: Command, folder: Path) -> tuple[Any, float]:

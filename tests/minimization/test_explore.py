@@ -182,7 +182,7 @@ def seen(seed: int, device: opgen.Backend) -> tuple[list[str], Explored]:
         return ask(bundle, cases)
 
     device.open = open_  # type: ignore[method-assign,assignment]
-    return ids, explore([PAD], device, draws=600, seed=seed)
+    return ids, explore([PAD], device, draws=240, seed=seed)
 
 
 def test_a_seed_and_a_number_of_draws_replay_everything() -> None:
@@ -267,7 +267,7 @@ def test_extents_that_flat_tensors_follow_from_are_made_smaller(tmp_path: Path) 
 
 def test_two_faults_are_two_causes() -> None:
     fault = DrawnFault(PAD, "H == 33 or W == 47", {})
-    explored = explore([PAD], FaultyDevice(fault), draws=6000 if SLOW else 2560)
+    explored = explore([PAD], FaultyDevice(fault), draws=6000 if SLOW else 2048)
     shapes = [cause.failure.call.args["self"].shape[-2:] for cause in explored.causes]
     assert any(33 in shape for shape in shapes)
     assert any(47 in shape for shape in shapes)
