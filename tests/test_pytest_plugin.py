@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -35,7 +37,25 @@ def files(tmp_path_factory):
     return folder
 
 
+OWN = "-p", "xdist", "--lf", "."
+"""What a run may have in a process of its own alone: workers, a cache, other tests."""
+
+
 def run(folder: Path, *options: str, cached: bool = False) -> tuple[int, str]:
+    """How a run of pytest in a folder ends, and what it says."""
+    if cached or set(OWN) & set(options):
+        return run_alone(folder, *options, cached=cached)
+    words = ["-p", "opgen.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:unraisableexception"]
+    said = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
+        patch.chdir(folder)
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        patch.delenv("PYTEST_XDIST_WORKER", raising=False)
+        code = pytest.main([*words, "-rA", "--rootdir", str(folder), *options])
+    return int(code), said.getvalue()
+
+
+def run_alone(folder: Path, *options: str, cached: bool = False) -> tuple[int, str]:
     outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
         [
@@ -60,7 +80,7 @@ def run(folder: Path, *options: str, cached: bool = False) -> tuple[int, str]:
 
 
 def test_a_test_per_case_with_its_verdict(files):
-    code, said = run(files, "--opgen-bundle", "suite.h5", "--opgen-results", "results.h5")
+    code, said = run_alone(files, "--opgen-bundle", "suite.h5", "--opgen-results", "results.h5")
     assert code == 1, said
     assert "2 failed, 25 passed, 1 skipped, 1 xfailed" in said
     assert "gradInput: 120 of 120 elements beyond the bound" in said
