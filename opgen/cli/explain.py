@@ -140,15 +140,12 @@ def _entries(name: str, operators: tuple[str, ...], all_calls: bool) -> Iterator
             meaning = f"an operator, {spec.api}. opgen ops {spec.op} says more."
             yield {"word": name, "kind": f"page {spec.name}", "meaning": meaning}
     apis = [catalog().api(operator) for operator in operators]
-    calls = bool(all_calls or apis) or (
-        len({spec.api for spec in catalog().specs if name in spec.rule}) == 1
-    )
+    calls = bool(all_calls or apis) or len({s.api for s in catalog().specs if name in s.rule}) == 1
     for spec in chain.from_iterable(map(catalog().of, apis)) if apis else catalog().specs:
         yield from (_rule(spec, rule, calls) for rule in spec.rules if rule.id == name)
         if name in _codes(spec):
             yield _code(spec, name)
-    for page in _pages_with(name):
-        yield _erratum(page, name)
+    yield from (_erratum(page, name) for page in _pages_with(name))
 
 
 def _pages_with(name: str) -> Iterator[PageErrata]:
@@ -196,11 +193,8 @@ def _rule(spec: Spec, rule: Rule, with_calls: bool) -> Entry:
         "requires": rule.text,
         "note": rule.note,
     }
-    shown = (
-        rule_example(Request(operators=[spec.op], plan="standard").suite(), spec.name, rule)
-        if with_calls
-        else None
-    )
+    suite = Request(operators=[spec.op], plan="standard").suite
+    shown = rule_example(suite(), spec.name, rule) if with_calls else None
     if shown is not None:
         entry["example"] = {
             "breaks": {"id": shown.case, "found": shown.found, "call": to_json(shown.illegal)},
@@ -220,7 +214,6 @@ def _code(spec: Spec, code: str) -> Entry:
     """All rules of a page behind a code, or behind one clause of it, and those of which it is
     likely.
     """
-    number = code.partition(".")[0]
     return {
         "word": code,
         "kind": "code",
@@ -234,7 +227,7 @@ def _code(spec: Spec, code: str) -> Entry:
                 "requires": rule.text,
             }
             for rule in spec.rules
-            if code in (str(rule.code), rule.clause) or number == str(rule.likely)
+            if code in (str(rule.code), rule.clause) or code.partition(".")[0] == str(rule.likely)
         ],
     }
 
