@@ -238,7 +238,9 @@ def piece(
                     total.add(xs.gather(t.x[source], part), right)
                 if t.gx is not None:
                     gx = t.gx[source]
-                    place = xs.place(gx, part, add, w.shape[1] > TALL * right.shape[2])
+                    place = xs.place(
+                        gx, part, add, min(w.shape[1] // TALL, w.shape[2]) > right.shape[2]
+                    )
                     products.append((xs, np.matmul(w, right, out=place), gx, part))
             for (
                 xs,
