@@ -33,6 +33,7 @@ COLUMNS = (
 )  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
 CACHED = 1 << 18  # the same where channels can be cut, or copies take longer than products
 THIN = 1 << 9  # elements of a weight
+LITTLE = 1 << 14  # elements of a weight up to which a copy of its gradient takes no time
 NARROW = 1024  # positions
 WEIGHT = 5 << 19  # elements of a piece of the weight: 20 MiB
 TALL = 2  # times as many rows as positions: a BLAS is quicker at the transposed product
@@ -126,16 +127,14 @@ def large(t: Operands, geometry: ConvolutionGeometry) -> None:
     growth = 2.0 ** len(planes(part_of(geometry))) if tiles else 1.0
     single = modest(t)
     most = room(t) if tiles or single else 0.0
-    single = single and growth * SINGLE <= most
-    dtype = np.float32 if single else np.float64
+    dtype = np.float32 if single and growth * SINGLE <= most else np.float64
     if tiles and growth <= most:
-        halves = growth * growth * (SINGLE if single else 1.0) <= most
+        halves = growth * growth * (SINGLE if dtype == np.float32 else 1.0) <= most
         tiled(t, geometry, halves=halves, dtype=dtype)
         return
     from_columns(t, geometry, dtype=dtype)
     known = [] if t.gx is None else [min(t.w, t.gx, key=np.size)]
-    if t.gw is not None:
-        known += [t.gw] if t.gw.size < t.dy.size + t.x.size else [t.dy, t.x]
+    known += [] if t.gw is None else [t.gw] if t.gw.size < t.dy.size + t.x.size else [t.dy, t.x]
     if not isfinite(sum([array.sum() for array in known])):
         by_taps(t, geometry)
 
@@ -207,20 +206,22 @@ def piece(
     sides: list[tuple[Polyphase, Columns, Columns]],
     where: Index,
     cuts: tuple[Block, ...],
-    direct: bool,
+    ordered: bool,
     add: bool,
     dtype: DTypeLike,
 ) -> None:
-    """What some channels of gradOutput give to the gradients of some channels of input; ``direct``:
-    the gradient of the weight is added up where it lies; ``add``: that of input is added to.
+    """What some channels of gradOutput give to the gradients of some channels of input;
+    ``ordered``: the products have that of the weight in the order of memory, so that it is added up
+    where it lies unless it is small; ``add``: that of input is added to.
     """
     b, g, mm, cc = where
+    direct = ordered and (t.w[where].size > LITTLE or prod(t.w.shape[4:]) == 1)
     weights = [
         matrices(by_sides(t.w[(*where, *phase.taps)].astype(dtype, copy=False), split), split)
         for phase, _, _ in sides
     ]
     gw = None if t.gw is None else by_sides(t.gw[where], split)
-    turned = gw is not None and gw.strides[1] < gw.strides[2 + split]  # as its memory has it
+    turned = gw is not None and direct == ordered and gw.strides[1] < gw.strides[2 + split]
     sums = [Sum(turned, matrices(gw, split) if direct and gw is not None else None) for _ in sides]
     for block in cuts:
         for n in range(t.dy.shape[1]):
