@@ -18,7 +18,7 @@ import yaml
 import opgen
 from opgen.lock.lockfile import NOTHING, read_lock
 from opgen.spec.catalog import catalog
-from tests.support import device_sample
+from tests.support import device_sample, unmeasured
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -49,7 +49,11 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {words} "$@"\n')
         program.chmod(program.stat().st_mode | stat.S_IEXEC)
     paths = [str(programs), os.environ["PATH"]]
-    environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYTHONPATH": str(ROOT)}
+    environment = {
+        **unmeasured.ENVIRONMENT,
+        "PATH": os.pathsep.join(paths),
+        "PYTHONPATH": str(ROOT),
+    }
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # an opgen that is installed has another
     return folder, environment
 

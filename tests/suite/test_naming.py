@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -245,10 +246,7 @@ def test_ids_go_through_a_shell_and_pytest(tmp_path: Path) -> None:
         "def test_it(case): pass\n"
     )
     for one in ids[:3]:
-        ran = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", one, test.name],
-            cwd=tmp_path,
-            capture_output=True,
-            check=False,
-        )
-        assert b"1 passed" in ran.stdout, ran.stdout.decode()
+        plugins = "-p", "no:cacheprovider", "-p", "no:unraisableexception"
+        with redirect_stdout(StringIO()) as said:
+            pytest.main(["-q", *plugins, "--rootdir", str(tmp_path), "-k", one, str(test)])
+        assert "1 passed" in said.getvalue(), said.getvalue()
