@@ -24,6 +24,8 @@ PROBES = [
 ]
 STEP = 2.0**-6
 """What coordinates are multiples of: dtypes of 8 bits hold them to 4, and products are exact."""
+BLOCK = 1 << 15
+"""Elements of the incoming gradient that are taken together, if a channel has no more."""
 
 
 def golden(tensors: Tensors, names: Mapping[str, int], wanted: Collection[str]) -> dict[str, Array]:
@@ -107,7 +109,7 @@ def _unknown(tensors: Tensors, names: Mapping[str, int]) -> Array:
 def _spread(
     tensors: Tensors, x: Taps, y: Taps, wanted: Collection[str], of_foreign: float
 ) -> dict[str, Array]:
-    """Both gradients, tap by tap, channel by channel; ``of_foreign`` is 0 times Inf or NaN."""
+    """Both gradients, tap by tap, some channels at a time; ``of_foreign`` is 0 times Inf or NaN."""
 
     def times(values: Array, weights: Array) -> Array:
         of_zero = np.where(np.isfinite(values), 0.0, of_foreign)
@@ -119,6 +121,7 @@ def _spread(
     samples = prod(gradient.shape[3:])
     incoming = gradient.reshape(cases * batch, channels, samples)
     plane = np.arange(cases * batch)[:, None]
+    step = max(1, BLOCK // max(1, cases * batch * samples))
     sums = np.zeros((channels, cases * batch * rows * columns))
     of_grid = np.zeros((2, cases * batch, samples))
     taps = product(range(len(x.index)), range(len(y.index))) if image.size else ()
@@ -129,14 +132,22 @@ def _spread(
         weight, along_x, along_y = (np.where(there, w, 0.0).reshape(at.shape) for w in parts)
         read = there.reshape(at.shape)
         places = (at + plane * rows * columns)[read]
-        for c in range(channels):
+        for first in range(0, channels, step):
+            some = slice(first, first + step)
+            given = np.moveaxis(incoming[:, some], 1, 0)
             if "inputGrad" in wanted:
-                terms = times(incoming[:, c][read], weight[read])
-                sums[c] += np.bincount(places, terms, sums.shape[1])
+                terms, of_some = times(given[:, read], weight[read]), sums[some]
+                apart = places + np.arange(len(given))[:, None] * sums.shape[1]
+                met = np.bincount(apart.reshape(-1), terms.reshape(-1), of_some.size)
+                of_some += met.reshape(of_some.shape)
             if "gridGrad" in wanted:
-                values = np.take_along_axis(flat[:, c], at, axis=1) * incoming[:, c]
-                of_grid[0][read] += times(values[read], along_x[read])
-                of_grid[1][read] += times(values[read], along_y[read])
+                values = np.take_along_axis(flat[:, some], at[:, None], axis=2)
+                moved = (np.moveaxis(values, 1, 0) * given)[:, read]
+                for total, along in zip(of_grid, (along_x, along_y), strict=True):
+                    so_far = total[read]
+                    for terms in times(moved, along[read]):
+                        so_far += terms
+                    total[read] = so_far
     by_plane = sums.reshape(channels, cases, batch, rows, columns)
     outputs = {
         "inputGrad": np.moveaxis(by_plane, 0, 2),
