@@ -202,8 +202,8 @@ MEMORY = {
     "16 bytes behind the workspace are written": "scratch",
     "the workspace is read before it is written": "workspace",
     "an output that is masked out is written": "mask",
-    "the process dies": "crash#3",
-    "memory is spoilt": "free#3",
+    "the process dies": "crash#9",
+    "memory is spoilt": "free#9",
     "the device is lost after some calls": "lost@any#31+",
 }
 """Faults of the loopback library."""

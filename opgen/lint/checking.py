@@ -60,10 +60,10 @@ def check(paths: Iterable[Path] = ()) -> Checked:
     """
     paths = list(paths)
     checked = Checked()
-    files: dict[str, list[tuple[Path, str]]] = {kind: [] for kind in TELLING_KEYS}
-    for path, shown in [(path, str(path)) for path in paths] or _shipped():
+    files = {kind: [] for kind in TELLING_KEYS} if paths else _shipped()
+    for path in paths:
         with collecting(checked.problems):
-            files[_kind_of(path, shown)].append((path, shown))
+            files[_kind_of(path, str(path))].append((path, str(path)))
     for path, shown in files["spec"]:
         with collecting(checked.problems):
             checked.specs.append(specfile.load(path, shown))
@@ -93,15 +93,15 @@ def _check_completeness(checked: Checked) -> None:
             whole(op)
 
 
-def _shipped() -> list[tuple[Path, str]]:
-    """The files that opgen ships, and what messages call them."""
-    specs, cases = specs_folder(), cases_folder()
-    files = [(path, f"specs/{path.name}") for path in spec_files(specs)]
-    files.append((specs / SIZES_FILE, f"specs/{SIZES_FILE}"))
-    files += [
-        (path, f"specs/errata/{path.name}") for path in sorted((specs / "errata").glob("*.yaml"))
-    ]
-    return files + [(path, f"cases/{path.name}") for path in sorted(cases.glob("*.yaml"))]
+def _shipped() -> dict[str, list[tuple[Path, str]]]:
+    """Kind -> the files that opgen ships, and what messages call them."""
+    specs, errata = specs_folder(), sorted((specs_folder() / "errata").glob("*.yaml"))
+    return {
+        "spec": [(path, f"specs/{path.name}") for path in spec_files(specs)],
+        "plan": [(path, f"cases/{path.name}") for path in sorted(cases_folder().glob("*.yaml"))],
+        "errata": [(path, f"specs/errata/{path.name}") for path in errata],
+        "sizes": [(specs / SIZES_FILE, f"specs/{SIZES_FILE}")],
+    }
 
 
 def _kind_of(path: Path, shown: str) -> str:
