@@ -157,7 +157,7 @@ class RandomCalls:
         self, levels: np.ndarray, edits: Overlay, points: Sequence[Wanted] = ({},)
     ) -> DrawnCalls:
         builder = self.compiled.builder(levels, edits)
-        put(builder, points)
+        put(self.compiled, builder, points)
         judged = judge(self.spec, builder.table())
         return DrawnCalls(judged, np.array(self.compiled.recipes(levels)))
 

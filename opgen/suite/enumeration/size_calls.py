@@ -209,14 +209,16 @@ def _settled(
 def _judged(compiled: CompiledPlan, levels: np.ndarray, points: Sequence[Wanted]) -> Judgement:
     """The calls of all levels at each of some points, one point after the other."""
     builder = compiled.builder(np.tile(levels, (len(points), 1)))
-    put(builder, points)
+    put(compiled, builder, points)
     return judge(compiled.spec, builder.table())
 
 
-def put(builder: CallBuilder, points: Sequence[Wanted]) -> None:
+def put(compiled: CompiledPlan, builder: CallBuilder, points: Sequence[Wanted]) -> None:
     """Let calls in the making have some points, as many of them each, one point after the other:
-    other values of the same names (the same terms), and so many elements in one axis.
+    other values of the same names (the same terms), and so many elements in one axis. Tensors whose
+    shapes the same axis of the plan sets have as many.
     """
+    together = {ref: refs for refs in compiled.refs for ref in refs}
     more: dict[Reference, AxisColumn] = {}
     for (name, what), number in points[0].items():
         if isinstance(number, Term):
@@ -224,7 +226,9 @@ def put(builder: CallBuilder, points: Sequence[Wanted]) -> None:
             continue
         column = np.repeat([point[name, what] for point in points], builder.rows // len(points))
         if what == "numel":
-            more[name, "shape"] = Value((np.ones_like(column), column[:, None]))
+            shapes = together.get((name, "shape"), ((name, "shape"),))
+            extents = Value((np.ones_like(column), column[:, None]))
+            more |= {ref: extents for ref in shapes if ref[1] == "shape"}
         else:
             more[name, what] = Value(column)
     builder.chosen = {**builder.chosen, **more}
