@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pickle
 from collections.abc import Iterator, Sequence
@@ -50,21 +51,23 @@ class _Reader(pickle.Unpickler):
 
 def shared(spec: Spec, plan: Plan, tier: str, *rest: int) -> Enumeration:
     """The calls of a page, a plan and a tier: what another process of the run has enumerated is
-    read from its file.
+    read from its file, and what another is enumerating is waited for.
     """
     folder = os.environ.get(FOLDER)
     shipped = _shipped().get(spec.name) is spec
     if not folder or not shipped or replace(shipped_plan(spec.api), document=plan.document) != plan:
         return enumerate_calls(spec, plan, tier, (), *rest)
     path = Path(folder, "-".join(map(str, (spec.name, tier, *rest))))
-    if path.exists():
-        with path.open("rb") as file:
-            return _Reader(file).load()
-    made = enumerate_calls(spec, plan, tier, (), *rest)
-    whole = path.with_name(f"{path.name}.{os.getpid()}")
-    with whole.open("wb") as file:
-        _Writer(file).dump(made)
-    whole.replace(path)
+    with path.open("ab") as mine:
+        fcntl.flock(mine, fcntl.LOCK_EX)
+        if path.stat().st_size:
+            with path.open("rb") as file:
+                return _Reader(file).load()
+        made = enumerate_calls(spec, plan, tier, (), *rest)
+        whole = path.with_name(f"{path.name}.{os.getpid()}")
+        with whole.open("wb") as file:
+            _Writer(file).dump(made)
+        whole.replace(path)
     return made
 
 
