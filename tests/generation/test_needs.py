@@ -76,7 +76,7 @@ def test_a_case_takes_no_more_memory_than_is_said(recipe: str) -> None:
 @pytest.mark.parametrize(
     ("layers", "seeded"),
     [
-        (("unet3d.b32.head", "mobilenet_v3_large.b32.bneck2.project"), True),
+        (("unet3d.b8.head", "mobilenet_v3_large.b32.bneck2.project"), True),
         (("resnet50.b32.layer1.1.conv1",), False),
     ],
 )
