@@ -21,7 +21,8 @@ def gamma(depth: int, digits: int) -> Fraction | None:
 
 def binade(value: Fraction, low: int) -> Fraction:
     """The power of two at or below a value of 0 or more, at least 2**low."""
-    exponent = low
+    digits = value.numerator.bit_length() - value.denominator.bit_length()
+    exponent = max(low, digits - 1) if value else low  # at most, and within two
     while TWO ** (exponent + 1) <= value:
         exponent += 1
     return TWO**exponent

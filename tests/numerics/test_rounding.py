@@ -27,7 +27,8 @@ def nearest(value: float, name: str, digits: int | None = None) -> float:
     if isnan(value) or isinf(value) or value == 0:
         return value
     size = abs(Fraction(value))
-    exponent = form.low
+    bits = size.numerator.bit_length() - size.denominator.bit_length()
+    exponent = max(form.low, bits - 1)  # at most, and within two
     while size >= Fraction(2) ** (exponent + 1):
         exponent += 1
     quantum = Fraction(2) ** (exponent - digits + 1)
