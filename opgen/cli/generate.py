@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,9 @@ from opgen.model import KINDS, size
 
 if TYPE_CHECKING:
     from opgen.report.layout import TextTable
+
+MANY = 10
+"""Operators in a table that has a row for each of their products, at most."""
 
 
 @click.command(
@@ -127,15 +131,17 @@ def command(
 
 
 def summary_table(counts: list[dict[str, Any]]) -> TextTable:
-    """Cases by operator and product, one column per kind."""
+    """Cases by operator and product, or of many operators by operator; one column per kind."""
     from opgen.report.layout import TextTable
 
     kinds = [kind for kind in KINDS if any(entry["kind"] == kind for entry in counts)]
-    cases: dict[tuple[str, str], dict[str, int]] = {}
+    ops, products = ({entry[name] for entry in counts} for name in ("op", "product"))
+    many = len(ops) > MANY and len(products) > 1
+    cases: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for entry in counts:
-        cases.setdefault((entry["op"], entry["product"]), {})[entry["kind"]] = entry["cases"]
+        cases[entry["op"], "all" if many else entry["product"]][entry["kind"]] += entry["cases"]
     rows = (
-        (op, product, *(by_kind.get(kind, 0) for kind in kinds))
+        (op, product, *(by_kind[kind] for kind in kinds))
         for (op, product), by_kind in cases.items()
     )
     return TextTable("operator", "product", *kinds, rows=rows, right=tuple(kinds))

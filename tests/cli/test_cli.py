@@ -22,6 +22,7 @@ from opgen.calls.call_json import to_json
 from opgen.calls.vocabulary import vocabulary
 from opgen.cli import Commands, main, titles
 from opgen.cli.choosing import choose
+from opgen.cli.generate import summary_table
 from opgen.devices import DeviceError
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import TABLES, catalog
@@ -544,6 +545,26 @@ def test_ops_lists_pages_products_and_dtypes() -> None:
         run("ops", "group_norm_backward", "--edition", "2026-08", "--json").output
     )
     assert newer["judges"] == [name for name in vocabulary().products if name != "ascend310b"]
+
+
+def test_a_table_of_many_operators_has_a_row_for_each() -> None:
+    """Of few, and of one product, a row for each product; the numbers are the same."""
+    few = [
+        {"op": f"op{i}", "product": product, "kind": kind, "cases": i + 1}
+        for i in range(10)
+        for product in ("ascend910b", "ascend950")
+        for kind in ("valid", "invalid")
+    ]
+    one = {"op": "last", "product": "ascend950", "kind": "valid", "cases": 7}
+    one_product = [entry | {"product": "ascend950"} for entry in [*few[::4], one]]
+    narrow, many, wide = (
+        [[str(cell) for cell in row] for row in summary_table(counts).rows]
+        for counts in (few, [*few, one], one_product)
+    )
+    assert narrow[:2] == [["op0", "ascend910b", "1", "1"], ["op0", "ascend950", "1", "1"]]
+    summed = [[f"op{i}", "all", str(2 * i + 2), str(2 * i + 2)] for i in range(10)]
+    assert many == [*summed, ["last", "all", "7", "0"]]
+    assert len(wide) == 11 and {product for _, product, *_ in wide} == {"ascend950"}
 
 
 def test_check_counts_rules_and_compares_pages() -> None:
