@@ -44,6 +44,10 @@ def started(workers):
     )
 
 
+def write(suite, path, cluster, **more):
+    engine.write(suite, path, {"seed": 3}, seed=3, dask=cluster.scheduler_address, **more)
+
+
 @pytest.fixture
 def mortal():
     """Two workers that a test may spoil or kill."""
@@ -54,14 +58,7 @@ def mortal():
 def test_three_workers_write_what_one_process_writes(suite, expected, tmp_path):
     told: list[int] = []
     with started(3) as local:
-        engine.write(
-            suite,
-            tmp_path / "many.h5",
-            {"seed": 3},
-            seed=3,
-            dask=local.scheduler_address,
-            progress=told.append,
-        )
+        write(suite, tmp_path / "many.h5", local, progress=told.append)
     assert (tmp_path / "many.h5").read_bytes() == expected
     assert sum(told) == len(suite.cases)
 
@@ -78,15 +75,7 @@ def test_a_worker_that_dies_loses_nothing(suite, expected, mortal, tmp_path):
             os.kill(victim, signal.SIGKILL)
             killed_at = done
 
-    engine.write(
-        suite,
-        tmp_path / "lost.h5",
-        {"seed": 3},
-        seed=3,
-        dask=mortal.scheduler_address,
-        progress=advance,
-        chunk=1 << 10,
-    )
+    write(suite, tmp_path / "lost.h5", mortal, progress=advance, chunk=1 << 10)
     assert 0 < killed_at < done == len(suite.cases)
     assert (tmp_path / "lost.h5").read_bytes() == expected
 
@@ -104,7 +93,7 @@ def test_a_worker_with_other_code_is_refused_by_name(suite, mortal, tmp_path):
     with distributed.Client(mortal.scheduler_address) as client:
         client.run(doctored, workers=[spoilt.worker_address])
     with pytest.raises(FileError) as caught:
-        engine.write(suite, tmp_path / "x.h5", {"seed": 3}, seed=3, dask=mortal.scheduler_address)
+        write(suite, tmp_path / "x.h5", mortal)
     said = str(caught.value)
     assert f"worker 1 ({spoilt.worker_address}) has another opgen" in said
     assert "other results of kernel group_norm_backward;" in said
