@@ -49,7 +49,7 @@ def command(
     from opgen.report.terminal import counted
     from opgen.spec.drafting.carrying import next_edition
     from opgen.spec.drafting.draft import draft
-    from opgen.spec.drafting.facts import rule_ids
+    from opgen.spec.drafting.rule_ids import rule_ids
     from opgen.spec.drafting.writing import spec_name, spec_text
     from opgen.spec.pages.reading import read_page
     from opgen.spec.specfile import undecided

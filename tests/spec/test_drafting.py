@@ -16,9 +16,11 @@ from opgen.model import FileError
 from opgen.spec import specfile
 from opgen.spec.drafting.conditions import condition
 from opgen.spec.drafting.draft import Draft, draft
-from opgen.spec.drafting.facts import DraftedParameter, Facts, Key, rule_ids, snake
-from opgen.spec.drafting.patterns import Pattern, Reader, Section, grammar, normal
+from opgen.spec.drafting.facts import DraftedParameter, Facts, Key, snake
+from opgen.spec.drafting.grammar import Pattern, grammar
+from opgen.spec.drafting.patterns import Reader, Section, normal
 from opgen.spec.drafting.prototype import kind_of
+from opgen.spec.drafting.rule_ids import rule_ids
 from opgen.spec.drafting.writing import flow, spec_text
 from opgen.spec.pages.reading import read_page
 from tests.spec import drafts

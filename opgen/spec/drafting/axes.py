@@ -11,8 +11,9 @@ from opgen.calls.kinds import KINDS
 from opgen.spec.drafting import chosen
 from opgen.spec.drafting.chosen import FACTOR
 from opgen.spec.drafting.conditions import spatial_slots
-from opgen.spec.drafting.facts import Facts, Key, Letters, axes_of, bound, per_product
+from opgen.spec.drafting.facts import Facts, Key, Letters, per_product
 from opgen.spec.drafting.placed_claim import PlacedClaim
+from opgen.spec.drafting.rule_ids import axes_of, bound
 from opgen.spec.drafting.values import last_slots
 
 SPATIAL = {3: "L", 4: "HW", 5: "DHW"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
-from opgen.spec.drafting.facts import Facts, rule_ids
+from opgen.spec.drafting.facts import Facts
 from opgen.spec.drafting.placed_claim import PlacedClaim
+from opgen.spec.drafting.rule_ids import rule_ids
 from opgen.spec.drafting.values import limit
 
 LIMITS = ("min", "max", "range", "enum", "least", "most", "relation")

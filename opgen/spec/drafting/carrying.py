@@ -17,7 +17,7 @@ from typing import TypeAlias, cast
 from opgen.files.digests import digest_block
 from opgen.files.yamlfile import parse, read
 from opgen.model import FileError
-from opgen.spec.drafting.writing import flow
+from opgen.spec.drafting.writing import text_of
 
 Data: TypeAlias = dict[str, object]
 OWN = ("kind", "at", "note", "when", "rank")
@@ -228,22 +228,6 @@ def _plain(rule: Data, names: Mapping[str, str]) -> tuple[str, str]:
 
     left, equals, right = plain(rule["require"]).partition(" == ")
     return equals.join(sorted((left, right))), plain(rule.get("when", ""))
-
-
-def text_of(spec: Data, block: str, head: str) -> str:
-    """A spec as text, its page's digests in ``block``; a row per fact."""
-    page = cast(Data, spec["page"])
-    rows = [f"# {head}", f"api: {spec['api']}"]
-    rows.append(f"edition: {flow(spec['edition'])}")
-    rows += [f"page:\n  file: {page['file']}\n{block}", f"products: {flow(spec['products'])}"]
-    for key in ("parameters", "rules", "compute", "clauses", "returns", "todo"):
-        body = cast(Data, spec.get(key) or {})
-        rows += [f"\n{key}:"] if body else []
-        for name, value in body.items():
-            inner = cast(Data, value).items() if key == "parameters" else ()
-            rows.append(f"  {name}:" if inner else f"  {flow(name)}: {flow(value)}")
-            rows += [f"    {of}: {flow(told)}" for of, told in inner]
-    return "\n".join(rows) + "\n"
 
 
 def cited(spec: object) -> set[int]:

@@ -6,7 +6,8 @@ import re
 from typing import cast
 
 from opgen.spec.drafting.facts import Facts, Key
-from opgen.spec.drafting.patterns import DIMS, alternatives, grammar
+from opgen.spec.drafting.grammar import grammar
+from opgen.spec.drafting.patterns import DIMS, alternatives
 
 RANKS = {3: "W", 4: "HW", 5: "DHW"}
 """Rank of a tensor -> what pages call its spatial axes."""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from opgen.calls.kinds import KINDS
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.drafting import cells
 from opgen.spec.drafting.axes import apart
 from opgen.spec.drafting.breaches import breach
+from opgen.spec.drafting.columns import LISTS, set_list, set_role
 from opgen.spec.drafting.conditions import condition
 from opgen.spec.drafting.dtype_pairs import combinations, combine, rows
-from opgen.spec.drafting.facts import Clause, DraftedParameter, Facts, Key
+from opgen.spec.drafting.facts import Clause, Facts, Key
+from opgen.spec.drafting.grammar import grammar
 from opgen.spec.drafting.joined import (
     contradictions,
     copied_places,
@@ -21,7 +21,7 @@ from opgen.spec.drafting.joined import (
     dtypes_in_doubt,
     letters_in_doubt,
 )
-from opgen.spec.drafting.patterns import Claim, Reader, grammar, normal
+from opgen.spec.drafting.patterns import Claim, Reader, normal
 from opgen.spec.drafting.pending import (
     ATTRIBUTES_IN_WORDS,
     MAY_CONSTRAIN,
@@ -35,15 +35,9 @@ from opgen.spec.drafting.placed_claim import PlacedClaim
 from opgen.spec.drafting.prototype import parameters
 from opgen.spec.drafting.spelling import spelled
 from opgen.spec.drafting.statements import state
-from opgen.spec.pages.page import Column, PageParameter, PageText, Sentence
+from opgen.spec.pages.page import Column, PageText, Sentence
 from opgen.spec.pages.reading import product_of
 
-LISTS: Mapping[Column, Callable[[str], Sequence[object] | None]] = {
-    "dtype": cells.dtypes,
-    "format": cells.formats,
-    "rank": cells.ranks,
-}
-"""Columns of lists -> how a cell is read; the key of a parameter is called as its column."""
 LATER = ("same_axes", "padded", "rules")
 """Families that call axes by letters, which the page may write further down."""
 ABOUT = {"dtype": "数据类型", "format": "数据格式", "rank": "维数"}
@@ -105,7 +99,7 @@ class _Drafter:
             name, parameter = described.name, self.facts.parameters.get(described.name)
             if parameter is None:
                 continue
-            self._role(parameter, described)
+            set_role(self.facts, parameter, described)
             mark = cells.STRIDED.get(described.text("strided"))
             if parameter.is_tensor and mark is not None:
                 parameter.keys["strided"] = Key(mark, [])
@@ -113,7 +107,7 @@ class _Drafter:
                 line = described.cells["strided"][0].line
                 self.facts.relate(f"{name}.strided == False", line, (name,), "layout")
             for column in LISTS:
-                if not self._listed(parameter, column, described):
+                if not set_list(self.facts, parameter, column, described):
                     said += [
                         (parameter.name, column, one) for one in described.cells.get(column, ())
                     ]
@@ -121,42 +115,6 @@ class _Drafter:
             self.facts.shape_lines |= {sentence.line} if column == "rank" else set()
             self._sentence(sentence, f"{column} of {name}", name, ABOUT[column])
         copy(self.facts)
-
-    def _role(self, parameter: DraftedParameter, described: PageParameter) -> None:
-        """What the table calls an output alone, or both, is that, whatever the prototype says; any
-        other difference is left to a person. What it calls optional may be null.
-        """
-        role, line = described.text("role"), described.line
-        told = "输入" in role, "输出" in role
-        if "可选" in role and parameter.is_pointer:
-            self.facts.set(parameter.name, "null", True, described.cells["role"][0].line)
-        if parameter.is_tensor and told == (False, True) and parameter.kind == "tensor":
-            parameter.kind = "output"
-            self.facts.todo(line, f"the prototype calls '{parameter.name}' an input")
-        if parameter.is_tensor and all(told):
-            parameter.kind = "inout"
-        kind = KINDS[parameter.kind]
-        if parameter.is_tensor and told not in ((kind.read, kind.written), (False, False)):
-            self.facts.disputed.add(parameter.name)
-            self.facts.todo(
-                line,
-                f"the table and the prototype differ on whether '{parameter.name}' is written",
-            )
-
-    def _listed(
-        self, parameter: DraftedParameter, column: Column, described: PageParameter
-    ) -> bool:
-        """Whether a cell is blank or a list, which is the value of a key then."""
-        text, sentences = described.text(column), described.cells.get(column, ())
-        tensors = parameter.family in ("tensor", "list")
-        listed = tensors or (column, parameter.kind) == ("dtype", "scalar")
-        values = LISTS[column](text) if listed else None
-        untyped = not tensors and column == "dtype" and values is None
-        if text in cells.BLANK or untyped or (not parameter.is_tensor and text == "1"):
-            return True
-        if values is None or any(sentence.products for sentence in sentences):
-            return False
-        return self.facts.set(parameter.name, column, values, sentences[0].line)
 
     # sentences ------------------------------------------------------------------------------------
     def sentences(self) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from opgen.spec.drafting.facts import DraftedRule, Facts, Key, axes_of, bound, reached
+from opgen.spec.drafting.facts import DraftedRule, Facts, Key, reached
+from opgen.spec.drafting.rule_ids import axes_of, bound
 
 
 def copy(facts: Facts) -> None:

@@ -1,26 +1,18 @@
-"""Sentences that say one thing in a known form: the patterns of ``patterns.yaml``, and what they
-take of a sentence.
-"""
+"""Sentences that say one thing in a known form, and what the patterns take of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.files import yamlfile
-from opgen.files.forms import listed, table, text, whole
-from opgen.files.records import key, record
+from opgen.spec.drafting.grammar import grammar
 
 Section: TypeAlias = Literal["statements", "breaches"]
 """Where a sentence stands: among what a page demands, or among what it answers with a code."""
 DTYPE_NAMES = {"FLOAT32": "FLOAT", "FP32": "FLOAT", "FP16": "FLOAT16"}
 """Dtypes that pages call otherwise than calls do."""
-FILE = "patterns.yaml"
 AND = "(?:、|和|与|以及|及|,|/|或者|或|跟)"
 """What stands between the members of a list."""
 FORMULA_TWICE = re.compile(r"\(([^()]{3,})\1\)")
@@ -67,48 +59,6 @@ class Claim(NamedTuple):
     def numbers(self, name: str = "numbers") -> tuple[int, ...]:
         """A list of numbers."""
         return tuple(map(int, self.of(name)))
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """One line of the file; ``says`` is empty for what constrains no call, and of a condition the
-    term that it is. ``rules``: those that
-    the family ``rules`` writes, in which ``{subject}``, ``{name}``, ``{other}`` (the other input),
-    ``{array}`` (of numbers), ``{output}`` and ``{first}`` (the first input) are parameters,
-    ``{name.H}`` an axis, or the item of an array that is one, and ``{number}`` is a number.
-    """
-
-    says: str = key(text("a family"), "")
-    pattern: str = key(text("a regular expression"), "", required=True)
-    example: str = key(text("a sentence"), "", required=True)
-    rules: tuple[str, ...] = key(listed(text("a rule"), "a list of rules"), ())
-
-
-PATTERNS = listed(record(Pattern, "key of a pattern"), "a list of patterns, each with an example")
-
-
-@dataclass(frozen=True)
-class Grammar:
-    """The file: words for attributes, for numbers and for products, and the patterns."""
-
-    words: dict[str, tuple[str, ...]] = key(
-        table(text("an attribute"), listed(text("a word"), "a list of words"), "attributes"), {}
-    )
-    numbers: dict[str, int] = key(table(text("a numeral"), whole("a number"), "numerals"), {})
-    markers: dict[str, str] = key(table(text("a marker"), text("a product"), "markers"), {})
-    statements: tuple[Pattern, ...] = key(PATTERNS, ())
-    breaches: tuple[Pattern, ...] = key(PATTERNS, ())
-    nothing: tuple[Pattern, ...] = key(PATTERNS, ())
-    conditions: tuple[Pattern, ...] = key(PATTERNS, ())
-
-
-@cache
-def grammar() -> Grammar:
-    """The patterns as ``patterns.yaml`` has them."""
-    document = yamlfile.read(Path(__file__).with_name(FILE), FILE)
-    read = record(Grammar).whole(document)
-    document.raise_problems()
-    return read
 
 
 def normal(sentence: str) -> str:

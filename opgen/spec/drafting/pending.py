@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from opgen.spec.drafting.facts import Facts, rule_ids
+from opgen.spec.drafting.facts import Facts
 from opgen.spec.drafting.patterns import alternatives, normal
+from opgen.spec.drafting.rule_ids import rule_ids
 from opgen.spec.pages.page import Sentence
 
 Left: TypeAlias = tuple[str, tuple[str, ...], Mapping[str, str]]

@@ -7,10 +7,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from textwrap import wrap
+from typing import cast
 
 from opgen.files.digests import digest_block
 from opgen.spec.drafting.draft import Draft
-from opgen.spec.drafting.facts import NO_RULE, DraftedParameter, Facts, bound, rule_ids, snake
+from opgen.spec.drafting.facts import DraftedParameter, Facts, snake
+from opgen.spec.drafting.rule_ids import NO_RULE, bound, rule_ids
 
 PLAIN = re.compile(r"[A-Za-z_][\w.]*\Z")
 WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
@@ -165,3 +167,19 @@ def flow(value: object) -> str:
     if isinstance(value, str) and PLAIN.match(value) and value.lower() not in WORDS:
         return value
     return json.dumps(value, ensure_ascii=False)
+
+
+def text_of(spec: dict[str, object], block: str, head: str) -> str:
+    """A spec as text, its page's digests in ``block``; a row per fact."""
+    page = cast(dict[str, object], spec["page"])
+    rows = [f"# {head}", f"api: {spec['api']}"]
+    rows.append(f"edition: {flow(spec['edition'])}")
+    rows += [f"page:\n  file: {page['file']}\n{block}", f"products: {flow(spec['products'])}"]
+    for key in ("parameters", "rules", "compute", "clauses", "returns", "todo"):
+        body = cast(dict[str, object], spec.get(key) or {})
+        rows += [f"\n{key}:"] if body else []
+        for name, value in body.items():
+            inner = cast(dict[str, object], value).items() if key == "parameters" else ()
+            rows.append(f"  {name}:" if inner else f"  {flow(name)}: {flow(value)}")
+            rows += [f"    {of}: {flow(told)}" for of, told in inner]
+    return "\n".join(rows) + "\n"
