@@ -15,6 +15,7 @@ from opgen.calls.factorize import by_key
 from opgen.comparison import metrics, signed_sums, unwritten_elements
 from opgen.comparison.alignment import AlignedResults, GoldenRows
 from opgen.comparison.calls_by_page import library_anew
+from opgen.comparison.criteria import against, criteria
 from opgen.comparison.measuring import Precisions, measured, precisions
 from opgen.comparison.metrics import MetricTable
 from opgen.comparison.status_verdicts import StatusVerdict, status_verdict
@@ -22,6 +23,7 @@ from opgen.comparison.statuses import KNOWN, LENIENT, PASSED
 from opgen.model import LibraryAnswer, Truth
 from opgen.numerics.arrays import Array
 from opgen.oracle.errata import Errata
+from opgen.oracle.library import releases
 
 
 @dataclass
@@ -39,6 +41,25 @@ class Comparison:
     other: AlignedResults | None = None
     repeats: Sequence[AlignedResults] = field(default=())
     source: Mapping[str, Errata] | None = None
+
+    @property
+    def origin(self) -> dict[str, object]:
+        """Which files and which device it is about."""
+        hidden = ("format", "format_version", "bundle")
+        file, header = self.answers.file, self.bundle.header
+        return {
+            "bundle": str(self.bundle.path),
+            "bundle_digest": self.bundle.digest,
+            "editions": header.get("editions", {}),
+            **{key: header.get(key) for key in ("plan", "seed", "opgen_version")},
+            "results": str(file.path),
+            "results_digest": file.digest,
+            "device": {key: value for key, value in file.header.items() if key not in hidden},
+            "against": str(self.other.file.path) if self.other else None,
+            "again": [str(repeat.file.path) for repeat in self.repeats],
+            "truth": self.truth,
+            **({"library": list(releases(self.source))} if self.source is not None else {}),
+        }
 
     @cached_property
     def of_case(self) -> dict[int, list[int]]:
@@ -94,11 +115,11 @@ class Comparison:
         """Criterion -> (goldens,) bool; those of the double benchmark are met only where the other
         device has the output too.
         """
-        met = metrics.criteria(self.table, self.precisions.name) if len(self.goldens) else {}
+        met = criteria(self.table, self.precisions.name) if len(self.goldens) else {}
         if self.other is not None:
             both = self._sound(self.other, self.asked)
             there = np.isin(np.arange(len(self.goldens)), both)
-            double = metrics.against(self.table, self._measured(self.other, both))
+            double = against(self.table, self._measured(self.other, both))
             met |= {name: level & there for name, level in double.items()}
         return met
 

@@ -135,17 +135,15 @@ def measure(
 
 
 def _gap(size: Array, output: str) -> Array:
-    part = FORMATS[output]
-    gap = binade(size, part.low)
-    gap *= 2.0 ** (1 - part.digits)
-    return gap
+    form = FORMATS[output]
+    return binade(size, form.low) * 2.0 ** (1 - form.digits)
 
 
 def _vendor(
     error: Array, difference: Array, size: Array, finite: Array, gap: Array, precision: str
 ) -> dict[str, Array]:
     """The published measures; they leave out what is not finite on either side, which
-    :func:`criteria` looks at by itself.
+    :mod:`opgen.comparison.criteria` looks at by itself.
 
     ``gap`` is the unit in the last place of the golden in ``precision``.
     """
@@ -173,76 +171,6 @@ def _vendor(
         "normal_relative": np.where(normal, relatively, 0.0),
         "normal_relative_sum": np.where(normal, relatively, 0.0),
     }
-
-
-def criteria(table: MetricTable, precisions: Array) -> dict[str, Array]:
-    """Criterion -> (rows,) bool. An Inf or NaN where none belongs, or none where one does, fails
-    every criterion, except where an infinite bound admits everything; but the older single_bm
-    passes whatever stands where the golden is none.
-    """
-    names, kind = np.unique(precisions.astype(str), return_inverse=True)
-
-    def limit(standard: Mapping[str, object], name: str) -> Array:
-        """(rows,) what a standard allows, each output by its precision."""
-        return np.array([getattr(row(standard, key), name) for key in names.tolist()])[kind]
-
-    sound, kept = table["nonfinite"] == 0, table["strayed"] == 0
-    mean = limit(standards.RELATIVE, "mean")
-    largest, balance = table["single"], np.abs(table.mean("balance"))
-    balanced = kept & (balance <= limit(standards.SINGLE_OLD, "balance"))
-    return {
-        "bound": table["beyond"] == 0,
-        "mixed": (
-            sound
-            & (1.0 - table.mean("unlike_mixed") >= limit(standards.MIXED, "share"))
-            & (table["over_limit"] == 0)
-        ),
-        "mere_mare": (
-            sound
-            & (table.mean("relative_sum") < mean)
-            & (table["relative"] < mean * limit(standards.RELATIVE, "ratio"))
-        ),
-        "single_old": balanced & (largest <= limit(standards.SINGLE_OLD, "error")),
-        "single_old_performance": (
-            balanced & (largest <= limit(standards.SINGLE_OLD, "performance"))
-        ),
-        "msprobe": sound & (table["unlike_probe"] == 0),
-        "allclose": sound & (table["unlike_close"] == 0),
-        "ulp": sound & (table["ulps"] <= standards.ULPS),
-    }
-
-
-def against(mine: MetricTable, other: MetricTable) -> dict[str, Array]:
-    """The double benchmark, level by level: (rows,) bool. Where both have no error the ratio is
-    1.
-    """
-    pairs = {
-        "maximum": _ratio(mine["normal_relative"], other["normal_relative"]),
-        "mean": _ratio(
-            mine.mean("normal_relative_sum", "normal"), other.mean("normal_relative_sum", "normal")
-        ),
-        "rmse": _ratio(np.sqrt(mine.mean("squares")), np.sqrt(other.mean("squares"))),
-    }
-    small = mine["small_errors"] / np.maximum(other["small_errors"], 1.0)
-    sound = (mine["nonfinite"] == 0) | (other["nonfinite"] > 0)
-    return {
-        f"double_{name}": (
-            sound
-            & (small <= level.small)
-            & (pairs["maximum"] <= level.maximum)
-            & (pairs["mean"] <= level.mean)
-            & (pairs["rmse"] <= level.rmse)
-        )
-        for name, level in standards.LEVELS.items()
-    }
-
-
-def _ratio(mine: Array, other: Array) -> Array:
-    """How many times ``other`` is ``mine``; two errors below the smallest float32 are one."""
-    floor = 2.0**-126
-    with np.errstate(invalid="ignore"):
-        ratio = np.maximum(mine, floor) / np.maximum(other, floor)
-    return np.where(np.isnan(ratio), 1.0, ratio)
 
 
 def plain(

@@ -34,7 +34,6 @@ from opgen.comparison.traits import shared_traits
 from opgen.model import TRUTHS, Truth, Verdict
 from opgen.oracle.errata import Errata
 from opgen.oracle.errata_folder import errata_of
-from opgen.oracle.library import releases
 
 _log = logging.getLogger(__name__)
 EXPLAINED = 2000
@@ -113,7 +112,7 @@ class _Judge:
         asked = given.asked
         report = DiffReport(
             [self._with_intent(row, verdict) for row, verdict in verdicts.items()],
-            _origin(given),
+            given.origin,
             {name: (int(met[asked].sum()), len(asked)) for name, met in given.met.items()},
             {dtype: counts.tolist() for dtype, counts in given.table.bins.items()},
             shared_traits(given.bundle, verdicts),
@@ -233,22 +232,3 @@ class _Judge:
                 "seconds": None if isnan(time) else time,
             }
         return facts
-
-
-def _origin(given: Comparison) -> dict[str, object]:
-    """Which files and which device a report is about."""
-    hidden = ("format", "format_version", "bundle")
-    file = given.answers.file
-    return {
-        "bundle": str(given.bundle.path),
-        "bundle_digest": given.bundle.digest,
-        "editions": given.bundle.header.get("editions", {}),
-        **{key: given.bundle.header.get(key) for key in ("plan", "seed", "opgen_version")},
-        "results": str(file.path),
-        "results_digest": file.digest,
-        "device": {key: value for key, value in file.header.items() if key not in hidden},
-        "against": str(given.other.file.path) if given.other else None,
-        "again": [str(repeat.file.path) for repeat in given.repeats],
-        "truth": given.truth,
-        **({"library": list(releases(given.source))} if given.source is not None else {}),
-    }

@@ -13,7 +13,8 @@ from math import isfinite
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from opgen.comparison.diff_report import DiffReport, largest_ratio
+from opgen.comparison.diff_report import DiffReport
+from opgen.comparison.groups import largest_ratio
 from opgen.comparison.statuses import (
     BAD,
     CRASHED,

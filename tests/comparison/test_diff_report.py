@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opgen.comparison.diff_report import DiffReport, Group, SharedTrait
+from opgen.comparison.diff_report import DiffReport, SharedTrait
+from opgen.comparison.groups import Group
 from opgen.model import Verdict
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import opgen
 from opgen.comparison import metrics, standards
+from opgen.comparison.criteria import against, criteria
 from opgen.comparison.metrics import MetricTable, measure
 from opgen.comparison.standards import precision, row
 from opgen.numerics.formats import FORMATS
@@ -46,9 +47,7 @@ def tabled(device, golden, kind: str = "FLOAT", bound=None) -> MetricTable:
 def meets(device, golden, kind: str = "FLOAT", bound=None) -> dict[str, bool]:
     return {
         name: bool(values[0])
-        for name, values in metrics.criteria(
-            tabled(device, golden, kind, bound), np.array([kind])
-        ).items()
+        for name, values in criteria(tabled(device, golden, kind, bound), np.array([kind])).items()
     }
 
 
@@ -163,7 +162,7 @@ def test_exactly_twice_the_errors_of_another_device():
         (twice, "L0"),
         (more, ""),
     ):
-        found = metrics.against(tabled(device, golden), tabled(other, golden))
+        found = against(tabled(device, golden), tabled(other, golden))
         assert (
             " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
         )
@@ -173,7 +172,7 @@ def test_exactly_twice_the_errors_of_another_device():
     ):  # errors among small values, of which the other has three
         device, small = np.zeros(100), np.zeros(100)
         device[:many], small[:3], small[3:6] = 2.0**-20, 2.0**-20, 2.0**-30
-        found = metrics.against(
+        found = against(
             tabled(np.append(device, 2.0), np.append(np.zeros(100), 1.0)),
             tabled(np.append(small, 2.0), np.append(np.zeros(100), 1.0)),
         )
@@ -261,7 +260,7 @@ def test_bounds_of_zero_and_infinity():
     assert meets([np.nan, np.inf, 5.0], [1.0, 1.0, 1.0], bound=np.inf)["bound"]
     free = tabled([np.nan, 1e30], [1.0, np.nan], bound=np.inf)
     assert free["unbounded"][0] == 2 and all(
-        met.all() for met in metrics.criteria(free, np.array(["FLOAT"])).values()
+        met.all() for met in criteria(free, np.array(["FLOAT"])).values()
     )
 
 
@@ -278,27 +277,23 @@ def test_double_benchmark_by_levels():
     other = tabled(golden + error, golden)
     expected = {1.0: "L0 L1 L2", 1.15: "L0 L1 L2", 1.4: "L0 L1", 1.9: "L0", 2.1: ""}
     for factor, levels in expected.items():
-        found = metrics.against(tabled(golden + factor * error, golden), other)
+        found = against(tabled(golden + factor * error, golden), other)
         assert (
             " ".join(name.removeprefix("double_") for name, ok in found.items() if ok[0]) == levels
         )
-    assert all(
-        ok[0] for ok in metrics.against(tabled(golden, golden), tabled(golden, golden)).values()
-    )
+    assert all(ok[0] for ok in against(tabled(golden, golden), tabled(golden, golden)).values())
     broken = golden.copy()
     broken[0] = np.nan
-    assert not any(ok[0] for ok in metrics.against(tabled(broken, golden), other).values())
-    assert all(
-        ok[0] for ok in metrics.against(tabled(broken, golden), tabled(broken, golden)).values()
-    )
+    assert not any(ok[0] for ok in against(tabled(broken, golden), other).values())
+    assert all(ok[0] for ok in against(tabled(broken, golden), tabled(broken, golden)).values())
     for error, alike in (
         (2.0**-130, True),
         (2.0**-126, True),
         (2.0**-120, False),
     ):  # no float32 tells the first two from 2^-140
-        assert {
-            bool(ok[0]) for ok in metrics.against(tabled(error, 0), tabled(2.0**-140, 0)).values()
-        } == {alike}
+        assert {bool(ok[0]) for ok in against(tabled(error, 0), tabled(2.0**-140, 0)).values()} == {
+            alike
+        }
 
 
 @given(
@@ -554,8 +549,8 @@ def test_every_criterion_is_what_its_page_says(kind):
             Naive(one.tolist(), golden.tolist(), bound.tolist(), kind) for one in (device, other)
         )
         tables = [tabled(one, golden, kind, bound) for one in (device, other)]
-        met = metrics.criteria(tables[0], np.array([kind]))
-        found = {name: bool(values[0]) for name, values in (met | metrics.against(*tables)).items()}
+        met = criteria(tables[0], np.array([kind]))
+        found = {name: bool(values[0]) for name, values in (met | against(*tables)).items()}
         assert found == mine.meets | mine.against(its), (device, other, golden, bound)
         for name, value in found.items():
             seen.setdefault(name, set()).add(value)

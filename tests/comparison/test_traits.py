@@ -15,7 +15,8 @@ import pytest
 import opgen
 from opgen.bundle.read.case import CaseView
 from opgen.bundle.read.reader import Bundle
-from opgen.comparison.traits import FEW_VALUES, facts, log_chance, shared_traits
+from opgen.comparison.case_facts import FEW_VALUES, facts
+from opgen.comparison.traits import log_chance, shared_traits
 from opgen.model import Verdict
 from opgen.spec.catalog import catalog
 from tests.support import device_sample as sample
