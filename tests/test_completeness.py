@@ -46,14 +46,14 @@ COVERED_BY = {
         "files.gc_pause calls.kinds calls.arguments calls.argument_json calls.building model.call"
     ),
     "test_specfile.py": "spec.form_values spec.parameter_reader spec.rule_reader",
-    "test_fill.py": "numerics.draw numerics.distributions",
+    "test_fill.py": "numerics.draw numerics.distributions numerics.whole_numbers",
     "test_import_ttk.py": "interop.completion interop.ttk_kernels interop.ttk_kernel_row",
     "test_export.py": "interop.exporting",
     "test_repro.py": (
         "devices.torch_dtypes devices.torch_pads devices.torch_upsampling"
         " minimization.cpp_head minimization.cpp_program minimization.program_text"
-        " minimization.python_program minimization.torch_program minimization.trials"
-        " minimization.torch_function_calls minimization.torch_normalizations"
+        " minimization.python_head minimization.python_program minimization.torch_program"
+        " minimization.trials minimization.torch_function_calls minimization.torch_normalizations"
         " minimization.torch_losses minimization.torch_pools"
     ),
     "test_run_torch.py": (
@@ -92,6 +92,7 @@ COVERED_BY = {
     "test_plan.py": "suite.planning.plan_form suite.enumeration.handwritten",
     "test_mutants.py": (
         "devices.mutant quality.mutants.modes quality.mutants.arithmetic quality.mutants.geometry"
+        " quality.mutants.convolution quality.mutants.pooling"
         " quality.mutants.equivalent quality.mutants.indices"
         " quality.mutants.interpolation"
     ),

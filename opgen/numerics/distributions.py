@@ -14,7 +14,7 @@ import numpy as np
 from opgen.numerics import cycles
 from opgen.numerics.arrays import Array
 from opgen.numerics.draw import Draw, Values, between, from_steps, nonzero, scaled
-from opgen.numerics.formats import DTYPES, format_of
+from opgen.numerics.formats import format_of
 from opgen.numerics.input_tensor import InputTensor, grid
 from opgen.numerics.rounding import rounded, ulp
 
@@ -220,37 +220,6 @@ def _step(tensor: InputTensor) -> float:
     return 2.0 ** grid(tensor)[2]
 
 
-def _indices(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
-    """Whole numbers from the first of the tensor's range to the last; one in four is one of these
-    two, so that both occur, and several times.
-    """
-    low, high = tensor.range or DTYPES[tensor.dtype].limits
-    first, last = ceil(low), min(floor(high), ceil(low) + 2**32 - 1)
-    drawn = between(lanes[0].copy(), first, last)
-    way = lanes[1] >> np.uint64(29)
-    drawn[way == 0], drawn[way == 1] = first, last
-    return drawn.astype(np.float64)
-
-
-def _whole_numbers(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
-    """Whole numbers of the tensor's range, or so small that the product of two is one of its dtype
-    and of FLOAT. One in four is beside a threshold, or 0 or 1.
-    """
-    least, largest = tensor.range or DTYPES[tensor.dtype].limits
-    most = min(isqrt(DTYPES[tensor.dtype].limits[1]), 4095)
-    low, high = (least, largest) if tensor.range else (max(least, -most), most)
-    drawn = between(lanes[0].copy(), ceil(low), min(floor(high), ceil(low) + 2**32 - 1))
-    way = lanes[1] >> np.uint64(30)
-    near = np.array(
-        [0, 1, *(floor(limit) + side for limit in tensor.thresholds for side in (-1, 0, 1, 2))]
-    )
-    near = near[(near >= low) & (near <= high)]
-    if len(near):
-        beside = near[(lanes[1] & np.uint64(0xFFFF)) % np.uint64(len(near))]
-        drawn = np.where(way == 0, beside, drawn)
-    return drawn.astype(np.float64)
-
-
 GRID = Draw(1, _grid, _step, steps=grid)
 INTEGERS = Draw(
     1,
@@ -277,10 +246,3 @@ ARGUMENT = Draw(
     key=lambda tensor: (tensor.dtype, tensor.compute, tensor.bits, tensor.range, tensor.thresholds),
 )
 POWERS = Draw(1, _powers, _power_quantum)
-WHOLE_NUMBERS = Draw(
-    2,
-    _whole_numbers,
-    lambda tensor: 1.0,
-    lambda tensor: (tensor.dtype, tensor.range, tensor.thresholds),
-)
-INDICES = Draw(2, _indices, lambda tensor: 1.0, lambda tensor: (tensor.dtype, tensor.range))

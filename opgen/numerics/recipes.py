@@ -19,7 +19,6 @@ from opgen.numerics.distributions import (
     ARGUMENT,
     BALANCED,
     GRID,
-    INDICES,
     INTEGERS,
     NEAR_ONE,
     NONFINITE,
@@ -30,12 +29,12 @@ from opgen.numerics.distributions import (
     POWERS,
     SUBNORMALS,
     TWO_OR_THREE,
-    WHOLE_NUMBERS,
     WIDE,
     ZEROS,
 )
 from opgen.numerics.draw import Draw
 from opgen.numerics.input_tensor import InputTensor, Role
+from opgen.numerics.whole_numbers import INDICES, WHOLE_NUMBERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,14 @@ from collections.abc import Iterable, Sequence
 from opgen.model import FileError, Problem, did_you_mean
 from opgen.quality.mutants import (
     arithmetic,
+    convolution,
     functions,
     geometry,
     indices,
     interpolation,
     memory,
     modes,
+    pooling,
     precision,
     reflection,
     tiling,
@@ -41,9 +43,11 @@ __all__ = [
 
 KERNELS: tuple[Mutant, ...] = (
     *geometry.MUTANTS,
+    *convolution.MUTANTS,
     *reflection.MUTANTS,
     *indices.MUTANTS,
     *interpolation.MUTANTS,
+    *pooling.MUTANTS,
     *arithmetic.MUTANTS,
     *precision.MUTANTS,
     *functions.MUTANTS,
