@@ -20,6 +20,7 @@ from opgen.bundle.write.blocks import Blocks
 from opgen.bundle.write.output import write_errors
 from opgen.bundle.write.writer import Writer
 from opgen.generation import cluster, computing, needs, processes, rows
+from opgen.generation.forked import Killed
 from opgen.generation.inputs import Arrays
 from opgen.generation.needs import layout, side_by_side
 from opgen.generation.seeding import seeds
@@ -187,7 +188,7 @@ def _in_processes(
                 tasks = [large_first[place] for place in places]
                 for place, rows, digests in processes.answers(work, tasks, min(number, len(tasks))):
                     yield chunks[place], rows, digests
-    except processes.Killed:
+    except Killed:
         raise BundleError(
             f"{port.path}: a worker process was killed, perhaps for lack of memory; try fewer"
             " --workers"

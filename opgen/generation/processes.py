@@ -1,13 +1,9 @@
-"""Work for this process and for forked ones, of which each takes the next task when it has done
-one.
+"""Work for this process and for forked ones (:mod:`opgen.generation.forked`).
 
-What is next is told by the position of a file that all share. Answers lie in a file of each
-worker's own, and a pipe says where: they may be large, and a worker goes on while nobody reads,
-until the pipe is full of thousands of places. No thread of this process takes part, and no lock (a
-forked one has a thread that ends it with its parent), so that whatever ends the work, an interrupt
-or a worker that is killed, ends it at once. The pools of the standard library can wait for ever
-then: for a lock that the interrupted thread has left locked, or for the rest of an answer that a
-worker was killed in the middle of.
+No thread of this process takes part, and no lock (a forked one has a thread that ends it with its
+parent), so that whatever ends the work, an interrupt or a worker that is killed, ends it at once.
+The pools of the standard library can wait for ever then: for a lock that the interrupted thread has
+left locked, or for the rest of an answer that a worker was killed in the middle of.
 
 This process works, too. One that only listened would share a core with those that work, and each
 fork is memory to copy.
@@ -17,48 +13,25 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
-import threading
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
-from multiprocessing import current_process, get_context
+from multiprocessing import current_process
 from multiprocessing.connection import wait
-from multiprocessing.context import ForkProcess
 from pathlib import Path
-from tempfile import TemporaryFile
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, TypeVar
 
 from opgen.bundle.format.interrupts import deferred_interrupts
-from opgen.generation.outcomes import Outcome, leave, outcome, portable, take
-from opgen.model import FileError, Problem
+from opgen.generation import outcomes
+from opgen.generation.forked import Forked, started, take_all, taken, told, unnamed_file
+from opgen.generation.outcomes import Outcome, take
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 """Where Linux says what a container may use: microseconds of all cores, or ``max``, and in how
 many."""
 
-ORPHANED = 3
-"""What a worker ends with when the process that it works for is gone."""
-
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
-
-
-class Killed(FileError):
-    """A worker has ended before the work has."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            [Problem("opgen", None, "", "a worker process was killed, perhaps for lack of memory")]
-        )
-
-
-class _Worker(NamedTuple):
-    """A forked process, and the file that its answers lie in."""
-
-    process: ForkProcess
-    file: IO[bytes]
 
 
 def cores(quota: Path = QUOTA) -> int:
@@ -86,11 +59,11 @@ def in_order(
 
     Says what ``list(map(work, tasks))`` says, sooner. Killed where a worker is gone.
     """
-    outcomes = []
+    finished = []
     for done in _all(work, tasks, workers):
-        outcomes.append(done)
+        finished.append(done)
         progress(1)
-    return [done.get() for done in sorted(outcomes, key=lambda done: done.at)]
+    return [done.get() for done in sorted(finished, key=lambda done: done.at)]
 
 
 def mapped(
@@ -111,8 +84,8 @@ def answers(
     forked. Where the system has none to give, fewer work. What ``work`` raises is raised here;
     Killed where a worker is gone, and FileError where there is no room for what it says.
     """
-    with closing(_all(work, tasks, workers)) as outcomes:
-        for done in outcomes:
+    with closing(_all(work, tasks, workers)) as finished:
+        for done in finished:
             yield done.get()
 
 
@@ -126,7 +99,7 @@ def _all(work: Callable[[Task], Any], tasks: Sequence[Task], workers: int) -> Ge
         # workers share
         gc.freeze()
         files.callback(gc.unfreeze)
-        shared = _file(files) if wanted > 0 else None
+        shared = unnamed_file(files) if wanted > 0 else None
         if shared is None:
             yield from _alone(work, tasks)
         else:
@@ -135,7 +108,7 @@ def _all(work: Callable[[Task], Any], tasks: Sequence[Task], workers: int) -> Ge
 
 def _alone(work: Callable[[Task], Any], tasks: Sequence[Task]) -> Iterator[Outcome]:
     for place in range(len(tasks)):
-        done = outcome(work, tasks, place)
+        done = outcomes.outcome(work, tasks, place)
         yield done
         if done.error is not None:
             return
@@ -151,7 +124,7 @@ def _together(
     """By this process and up to so many others; ``shared`` is the file whose position tells what is
     next.
     """
-    team: dict[Any, _Worker] = {}
+    team: dict[Any, Forked] = {}
     busy: set[Any] = set()
 
     def heard(patience: float | None) -> Iterator[Outcome]:
@@ -160,7 +133,7 @@ def _together(
         """
         while busy and (ready := wait(busy, patience)):
             for connection in ready:
-                place = _heard(connection)
+                place = told(connection)
                 if place is None:
                     busy.remove(connection)
                 else:
@@ -169,14 +142,14 @@ def _together(
     try:
         with deferred_interrupts():
             while (
-                len(team) < wanted and (member := _member(work, tasks, shared, files)) is not None
+                len(team) < wanted and (member := started(work, tasks, shared, files)) is not None
             ):
                 connection, team[connection] = member
         busy.update(team)
-        for place in _taken(tasks, shared.fileno()):
-            done = outcome(work, tasks, place)
+        for place in taken(tasks, shared.fileno()):
+            done = outcomes.outcome(work, tasks, place)
             if done.error is not None:
-                _take_all(tasks, shared.fileno())
+                take_all(tasks, shared.fileno())
             yield done
             yield from heard(0)
         yield from heard(None)
@@ -190,88 +163,3 @@ def _together(
                 if busy:
                     worker.process.join()
                 connection.close()
-
-
-def _member(
-    work: Callable[[Task], Any], tasks: Sequence[Task], shared: IO[bytes], files: ExitStack
-) -> tuple[Any, _Worker] | None:
-    """One more worker, and the pipe that it speaks through; None where the system has no process or
-    no file for it.
-    """
-    file, fork = _file(files), get_context("fork")
-    if file is None:
-        return None
-    try:
-        here, there = fork.Pipe(duplex=False)
-    except OSError:
-        return None
-    with there:
-        process = fork.Process(
-            target=_serve,
-            args=(there, file, work, tasks, shared.fileno(), os.getpid()),
-            daemon=True,
-        )
-        try:
-            process.start()
-        except OSError:
-            here.close()
-            return None
-    return here, _Worker(process, file)
-
-
-def _file(files: ExitStack) -> IO[bytes] | None:
-    """A file without a name, closed with the others; None where there is no place for one."""
-    with suppress(OSError):
-        return files.enter_context(TemporaryFile())
-    return None
-
-
-def _taken(tasks: Sequence[object], shared: int) -> Iterator[int]:
-    """Places of tasks that nobody else takes. To move a position and to tell it is one step for all
-    who share an open file.
-    """
-    while (place := os.lseek(shared, 1, os.SEEK_CUR) - 1) < len(tasks):
-        yield place
-
-
-def _take_all(tasks: Sequence[object], shared: int) -> None:
-    """Leave no task to anybody."""
-    os.lseek(shared, len(tasks), os.SEEK_SET)
-
-
-def _heard(connection: Any) -> Any:
-    """Where the next answer of a worker begins and ends in its file; None where there are no
-    more.
-    """
-    try:
-        return connection.recv()
-    except (EOFError, OSError):
-        raise Killed from None
-
-
-def _serve(
-    connection: Any,
-    file: IO[bytes],
-    work: Callable[[Any], Any],
-    tasks: Sequence[Any],
-    shared: int,
-    parent: int,
-) -> None:
-    """What a worker does. Ctrl-C is for the process that it works for, and without that one, now or
-    later, it ends.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    with suppress(BrokenPipeError):  # nobody is there to hear it
-        for place in _taken(tasks, shared):
-            data, wrong = portable(outcome(work, tasks, place))
-            if wrong:
-                _take_all(tasks, shared)
-            connection.send(leave(data, file))
-        connection.send(None)
-
-
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os._exit(ORPHANED)

@@ -21,7 +21,7 @@ import pytest
 from opgen.bundle.format import heading
 from opgen.bundle.format.interrupts import deferred_interrupts
 from opgen.bundle.write.output import partial
-from opgen.generation import engine, processes
+from opgen.generation import engine, outcomes
 
 INTERRUPTED, DONE = 7, 8
 STEP = 1 << 14
@@ -133,7 +133,7 @@ def test_in_the_hooks_of_a_fork(small_suite: engine.Suite, tmp_path: Path) -> No
 def test_between_an_answer_and_the_word_of_it(
     small_suite: engine.Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right, work, first = processes.leave, processes.outcome, os.getpid()
+    right, work, first = outcomes.leave, outcomes.outcome, os.getpid()
     begun = get_context("fork").Event()
 
     def shared(*task: Any) -> Any:
@@ -151,8 +151,8 @@ def test_between_an_answer_and_the_word_of_it(
             time.sleep(60)
         return place
 
-    monkeypatch.setattr(processes, "leave", slow)
-    monkeypatch.setattr(processes, "outcome", shared)
+    monkeypatch.setattr(outcomes, "leave", slow)
+    monkeypatch.setattr(outcomes, "outcome", shared)
     assert end(small_suite, tmp_path / "suite.h5", lambda: None) == INTERRUPTED
 
 

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from opgen.generation import processes
-from opgen.generation.processes import Killed, allowed, answers, cores, in_order
+from opgen.generation import forked
+from opgen.generation.forked import Killed
+from opgen.generation.processes import allowed, answers, cores, in_order
 from opgen.model import FileError, Problem
 from opgen.spec.catalog import catalog
 from opgen.suite.selection import Request
@@ -199,7 +200,7 @@ def test_answers_that_find_no_room_are_said_and_not_waited_for() -> None:
 def test_where_the_system_gives_no_processes_this_one_works(
     refused: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls, right = count(1), processes.TemporaryFile
+    calls, right = count(1), forked.TemporaryFile
 
     def refuse(*given: Any, **more: Any) -> Any:
         if refused != "the second file" or next(calls) > 1:
@@ -207,7 +208,7 @@ def test_where_the_system_gives_no_processes_this_one_works(
         return right()
 
     place = {"a pipe": (ForkContext, "Pipe"), "a process": (ForkProcess, "start")}.get(
-        refused, (processes, "TemporaryFile")
+        refused, (forked, "TemporaryFile")
     )
     monkeypatch.setattr(*place, refuse)
     assert set(answers(lambda task: (task, os.getpid()), range(5), 3)) == {

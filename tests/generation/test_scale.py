@@ -18,7 +18,7 @@ import pytest
 import opgen
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.write.output import partial
-from opgen.generation import engine, processes
+from opgen.generation import engine, forked
 from opgen.model import FileError
 from tests.support.limits import largest_file
 
@@ -106,13 +106,13 @@ def test_a_worker_whose_writer_is_gone_before_it_begins_ends() -> None:
     def orphan() -> None:
         here, there = get_context("fork").Pipe(duplex=False)
         with TemporaryFile() as shared, TemporaryFile() as file:
-            processes._serve(there, file, time.sleep, [60], shared.fileno(), os.getpid())
+            forked.serve(there, file, time.sleep, [60], shared.fileno(), os.getpid())
         here.close()
 
     worker = get_context("fork").Process(target=orphan)
     worker.start()
     worker.join(30)
-    assert worker.exitcode == processes.ORPHANED
+    assert worker.exitcode == forked.ORPHANED
 
 
 def test_a_worker_that_is_killed_is_one_message(small_suite: engine.Suite, tmp_path: Path) -> None:
