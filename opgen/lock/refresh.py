@@ -7,13 +7,10 @@ change of the code may change results although nobody raised a version.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from opgen.files.resources import specs_folder
 from opgen.files.textfile import read_text
@@ -21,13 +18,12 @@ from opgen.generation import engine
 from opgen.generation.kernels import Parts
 from opgen.generation.versions import versions
 from opgen.lock.check_cache import mark
-from opgen.lock.computed import Compute, apart, batches_of, digest_of, sums_of, tensors_of
-from opgen.lock.lockfile import NOTHING, Lock, LockEntry, expectation_text
-from opgen.model import TensorDesc
+from opgen.lock.computed import Compute, apart
+from opgen.lock.entries import entries_of
+from opgen.lock.lockfile import Lock, LockEntry
 from opgen.numerics.recipes import RECIPES
-from opgen.suite.batch import Batch
 from opgen.suite.identity import DIGEST, errata_digest, joint_digest, spec_digest
-from opgen.suite.suite import Each, PlannedPage, Suite, plan_suite
+from opgen.suite.suite import Each, PlannedPage, plan_suite
 
 _NUMBERS = ("spec", "plan", "kernel", "data", "seed")
 CAUSES = {
@@ -38,10 +34,6 @@ CAUSES = {
 }
 """What an entry of a lock says -> what its change is called, and the sources that it can come from.
 Where none of these changed it comes from the code, or from the machine."""
-
-
-ROLES = {"inputs": "input", "goldens": "golden", "bounds": "bound"}
-"""What an entry has digests of -> the role of these tensors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +133,7 @@ def refresh(
         if _mark({}, entries) in known
         for case, entry in entries.items()
     }
-    entries, computed = _entries(suite, seed, trusted, compute, progress)
+    entries, computed = entries_of(suite, seed, trusted, compute, progress)
     lock, changes = Lock(now, {page: settled.get(page, {}) for page in now}), list[Change]()
     for page in suite.specs:
         cases = [suite.cases.id[row] for row in suite.rows_of(page).tolist()]
@@ -193,65 +185,6 @@ def sources(page: PlannedPage, tier: str, seed: int) -> dict[str, str]:
         "data": joint_digest(versions((), RECIPES).items()),
         "seed": str(seed),
     }
-
-
-def keys_of(batch: Batch, seed: int) -> list[str]:
-    """For each case of a batch a digest of everything that its data depend on: all that the
-    computation is given, whatever that is called, and the versions of what computes.
-    """
-    given = [
-        getattr(batch, field.name) for field in fields(batch) if field.name not in ("rows", "ids")
-    ]
-    common = [given, seed, versions([batch.op], [batch.recipe])]
-    text = json.dumps(common, default=_plain, sort_keys=True)
-    return [joint_digest((text, case)) for case in batch.ids]
-
-
-def _plain(value: object) -> object:
-    """What a batch is given, as JSON has it."""
-    if isinstance(value, TensorDesc):
-        return astuple(value)
-    return sorted(value) if isinstance(value, frozenset) else np.asarray(value).tolist()
-
-
-def _entries(
-    suite: Suite,
-    seed: int,
-    trusted: Mapping[str, LockEntry],
-    compute: Compute,
-    progress: Callable[[int], None] | None,
-) -> tuple[dict[str, LockEntry], int]:
-    """An entry for every case, and how many had to be computed: those with another key than the
-    entries that are trusted.
-    """
-    expected = zip(suite.cases.id, suite.cases.page, suite.cases.library, strict=True)
-    entries = {
-        case: LockEntry(case, NOTHING, NOTHING, NOTHING, NOTHING, expectation_text(page, library))
-        for case, page, library in expected
-    }
-    stale: set[str] = set()
-    for batch in suite.batches:
-        for case, key in zip(batch.ids, keys_of(batch, seed), strict=True):
-            before = trusted.get(case)
-            if before is not None and before.key == key:
-                entries[case] = replace(before, expectation=entries[case].expectation)
-            else:
-                entries[case] = replace(entries[case], key=key)
-                stale.add(case)
-    for batch in batches_of(suite, stale):
-        arrays = compute(batch, seed)
-        for place, case in enumerate(batch.ids):
-            entries[case] = replace(
-                entries[case],
-                sums=sums_of(tensors_of(arrays, "golden", place)),
-                **{
-                    field: digest_of(tensors_of(arrays, role, place))
-                    for field, role in ROLES.items()
-                },
-            )
-        if progress is not None:
-            progress(len(batch.ids))
-    return entries, len(stale)
 
 
 def _changes(

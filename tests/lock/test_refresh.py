@@ -20,6 +20,7 @@ from opgen.files.resources import cases_folder, specs_folder
 from opgen.generation import engine
 from opgen.lock import refresh
 from opgen.lock.computed import apart, sums_of
+from opgen.lock.entries import keys_of
 from opgen.lock.lockfile import Lock, LockEntry, read_lock
 from opgen.lock.refresh import Change
 from opgen.model import FileError
@@ -208,8 +209,8 @@ def test_a_lock_survives_its_file(fresh, tmp_path):
 def test_a_key_covers_all_that_data_are_computed_from(pages, one):
     """Every field of a batch but where it stands, so that one added later cannot be forgotten."""
     batch = plan_suite(pages, "smoke").batches[0]
-    keys = refresh.keys_of(batch, 0)
-    assert len(set(keys)) == len(batch.ids) and keys != refresh.keys_of(batch, 1)
+    keys = keys_of(batch, 0)
+    assert len(set(keys)) == len(batch.ids) and keys != keys_of(batch, 1)
     changed = {
         "op": "group_norm_backward",
         "rows": batch.rows + 1,
@@ -229,7 +230,7 @@ def test_a_key_covers_all_that_data_are_computed_from(pages, one):
         "given": {"self": np.zeros(3)},
         "turned": {"gradInput": (0, 2, 3, 1)},
     }[one]
-    assert (refresh.keys_of(replace(batch, **{one: changed}), 0)[0] == keys[0]) == (one == "rows")
+    assert (keys_of(replace(batch, **{one: changed}), 0)[0] == keys[0]) == (one == "rows")
 
 
 @pytest.mark.parametrize("drawn", [{"roles": {"self": "scale"}}, {"factors": 9}])
