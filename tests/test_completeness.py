@@ -105,6 +105,7 @@ COVERED_BY = {
     "test_refresh.py": "generation.versions lock.computed",
     "test_coverage.py": "quality.coverage_request",
     "test_where.py": "spec.conditions",
+    "test_explore.py": "minimization.cause",
     "test_explain.py": "quality.rule_examples report.cases report.explained",
     "test_python_api.py": "generation.bundle_file minimization.failing_case",
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -22,12 +22,12 @@ from opgen.comparison.statuses import BAD, INCONCLUSIVE, KNOWN, SKIPPED
 from opgen.devices import Backend, Settings
 from opgen.devices import backend as backend_of
 from opgen.minimization.assignment import Assignment, candidate_of, complexity
+from opgen.minimization.cause import Cause, has, needed
 from opgen.minimization.failure import Failure
 from opgen.minimization.reduction import reduced
 from opgen.minimization.trials import JudgedTrial, Trials
 from opgen.minimization.value_coverage import ValueCoverage
 from opgen.model import NOT_RUN, Call, FileError
-from opgen.numerics.recipes import DEFAULT
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.suite.given_calls import table_suite
@@ -46,20 +46,6 @@ MINUTES = 2.0
 """Minutes to draw for, where neither these nor a number of draws are given."""
 LOOKED_AT = 40
 """Failing calls of a round, the simplest, of which one is reduced."""
-
-
-@dataclass(frozen=True)
-class Cause:
-    """A call that fails and that cannot be made simpler, and the one that was drawn."""
-
-    failure: Failure
-    drawn: Call
-
-    @property
-    def line(self) -> Mapping[str, object]:
-        """The call as a line of a call file has it, with the recipe that draws its data."""
-        recipe = {"recipe": self.failure.recipe} if self.failure.recipe != DEFAULT else {}
-        return {**self.failure.call_json(), **recipe}
 
 
 @dataclass
@@ -222,15 +208,15 @@ class _Search:
 
     def _explained(self, failure: Failure) -> bool:
         """Whether a call fails as a known cause does, and has all that this one needs."""
-        alike = [needed for cause, needed in self.known if cause.kind == failure.kind]
+        alike = [part for cause, part in self.known if cause.kind == failure.kind]
         own = candidate_of(self._spec(failure.call), failure.call).chosen if alike else {}
-        return any(_has(own, needed) for needed in alike)
+        return any(has(own, part) for part in alike)
 
     def reduce(self, failure: Failure) -> bool:
         """Reduce a failing call; whether its cause is new."""
         minimal = reduced(self.trials, failure, self.most).failure
         call = minimal.call
-        self.known.append((minimal, _needed(candidate_of(self._spec(call), call).chosen)))
+        self.known.append((minimal, needed(candidate_of(self._spec(call), call).chosen)))
         new = all(cause.failure.call != call for cause in self.state.causes)
         if new:
             self.state.causes.append(Cause(minimal, failure.call))
@@ -238,26 +224,3 @@ class _Search:
 
     def _spec(self, call: Call) -> Spec:
         return catalog(self.trials.edition).by_page[call.api, call.product]
-
-
-def _needed(chosen: Assignment) -> Assignment:
-    """What of a minimal call is not as simple as it can be, and therefore part of the cause."""
-    plain = vocabulary().index["dtype"]["FLOAT"]
-    return {
-        (name, what): value
-        for (name, what), value in chosen.items()
-        if isinstance(value, int | float)
-        and (name, what) != ("product", "")
-        and what not in ("null", "format", "len")
-        and value not in ((plain,) if what == "dtype" else (0, 1))
-    }
-
-
-def _has(chosen: Assignment, needed: Assignment) -> bool:
-    """Whether a call has the words of a cause, and numbers at least as large."""
-    for (name, what), value in needed.items():
-        own = chosen.get((name, what), value)
-        same = what in ("", "rank") and isinstance(own, int | float) and abs(own) >= abs(value)
-        if not same and own != value:
-            return False
-    return True
