@@ -27,7 +27,8 @@ from opgen.model import NOT_RUN, UNUSABLE, Code, Problem, of_a_check
 Tally = Counter[str]
 LOST = 5
 """Calls in a row that get codes of the runtime, or are unusable, after which a device is asked
-whether it still accepts a valid call."""
+whether it still accepts a valid call. Each time that it does, twice as many may follow before it is
+asked again, up to eight times :data:`LOST`: a runner may have to start anew to be asked."""
 _log = logging.getLogger(__name__)
 
 
@@ -191,7 +192,7 @@ class _Lookout:
 
     def __init__(self, bundle: Bundle, results: Results, cases: Sequence[str]) -> None:
         self.bundle, self.results, self.cases = bundle, results, cases
-        self.accepted = ""
+        self.accepted, self.most = "", LOST
         self.faults: list[str] = []
 
     def see(self, answer: Result, answers: _Answers) -> None:
@@ -199,11 +200,11 @@ class _Lookout:
         many.
         """
         if not _of_runtime(answer):
-            self.faults = []
+            self.faults, self.most = [], LOST
             self.accepted = self.accepted if _code(answer) else answer.id
             return
         self.faults.append(answer.id)
-        if len(self.faults) < LOST:
+        if len(self.faults) < self.most:
             return
         good = self.accepted or self._valid()
         try:
@@ -216,11 +217,13 @@ class _Lookout:
             self._withdraw(self.faults)
             raise
         if asked is not None and isinstance(asked.status, int) and not _of_runtime(asked):
-            self.faults = []
+            self.faults, self.most = [], min(2 * self.most, 8 * LOST)
             return
         self._withdraw(self.faults[1:])
         last = answer.error if _code(answer) == UNUSABLE else _code(answer)
-        codes = f"{LOST} calls in a row got codes of the runtime or were unusable, the last {last}"
+        codes = (
+            f"{self.most} calls in a row got codes of the runtime or were unusable, the last {last}"
+        )
         ask = f"; {good}, a valid call, is not accepted either" if good else ""
         raise DeviceLost(f"at {self.faults[0]}", f"{codes}{ask}")
 

@@ -13,7 +13,7 @@ import opgen
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.cli import main
-from opgen.devices import DeviceError, backend, plugins
+from opgen.devices import DeviceError, DeviceLost, backend, plugins
 from opgen.model import FileError
 from tests.support import device_sample
 from tests.support.backends import Scripted
@@ -220,6 +220,33 @@ def test_a_class_that_raises_at_every_case_ends_the_run_and_leaves_nothing(
         "always.py:16: KeyError: 'nothing of the kind'",
     ]
     assert not list(Path().glob("a.h5*")), "nothing is there to go on from"
+
+
+def test_a_device_that_accepts_valid_calls_is_asked_less_and_less_often(tmp_path: Path) -> None:
+    """After 5, 10, 20, 40 and 40 unusable calls in a row, and after 5 again once one is usable."""
+    calls = {f"p{i:03}": device_sample.pad() for i in range(130)}
+    suite, good = device_sample.write(tmp_path / "s.h5", calls), ("p000", "p120")
+    asked: list[tuple[str, str]] = []
+    last, lost = "p000", "p999"
+
+    def script(bundle: Bundle, cases: Sequence[str]) -> Iterator[Result]:
+        nonlocal last
+        if len(cases) == 1:
+            asked.append((last, cases[0]))
+        for name in cases:
+            last = max(name, last)
+            is_right = name in good and not lost <= last
+            yield Result(name, 0, 0) if is_right else Result(name, "unusable")
+
+    opgen.run(suite, Scripted(script), tmp_path / "r.h5")
+    firsts = [(f"p{number:03}", "p000") for number in (5, 15, 35, 75, 115)]
+    assert asked == [*firsts, ("p125", "p120")]
+    asked, last, lost = [], "p000", "p010"
+    with pytest.raises(DeviceLost, match="p006: 10 calls in a row got .* p000, a valid call, is"):
+        opgen.run(suite, Scripted(script), tmp_path / "lost.h5")
+    assert asked == firsts[:2]
+    with opgen.Results.create(tmp_path / "lost.h5", suite, resume=True) as kept:
+        assert [name for name in calls if name in kept] == list(calls)[:7]
 
 
 def test_an_answer_that_no_file_can_keep_is_unusable(pads: Path) -> None:
