@@ -27,6 +27,7 @@ from tests import loopback
 from tests.support import device_sample as sample
 from tests.support.backends import Scripted
 from tests.support.copies import ROOT
+from tests.support.suites import SLOW
 
 Lie = Callable[[CaseView, Result, list[Result]], Result | None]
 """From a case, a right answer and the answers so far to what is answered; None is silence."""
@@ -190,6 +191,8 @@ SILENCE: dict[str, Lie] = {
     ),
     "no status is recorded": lambda case, answer, told: answer._replace(status=None),
 }
+TURN = 3 if SLOW else 9
+"""In every so many calls a process dies, which is then started again."""
 MEMORY = {
     "nothing is written": "stale",
     "one element is not written": "partly",
@@ -202,8 +205,8 @@ MEMORY = {
     "16 bytes behind the workspace are written": "scratch",
     "the workspace is read before it is written": "workspace",
     "an output that is masked out is written": "mask",
-    "the process dies": "crash#9",
-    "memory is spoilt": "free#9",
+    "the process dies": f"crash#{TURN}",
+    "memory is spoilt": f"free#{TURN}",
     "the device is lost after some calls": "lost@any#31+",
 }
 """Faults of the loopback library."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -33,6 +32,7 @@ from opgen.suite.planning.plan_form import TOP as PLAN_TOP
 from opgen.suite.planning.strides import VIEWS
 from opgen.suite.remarks import remarks
 from opgen.suite.selection import Request
+from tests.support.suites import SLOW
 
 FOLDER = Path(__file__).parents[1] / "opgen"
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -117,7 +117,7 @@ def test_every_page_has_its_row_in_the_list_of_operators(tmp_path: Path) -> None
     told = [line for line in text.splitlines() if line.startswith("| `")]
     specs = catalog().specs
     assert [row.split("`")[1] for row in told] == [spec.api for spec in specs]
-    some = [] if os.environ.get("OPGEN_SLOW") else ["hardswish_backward", "silu_backward"]
+    some = [] if SLOW else ["hardswish_backward", "silu_backward"]
     measured = CliRunner().invoke(main, ["mutants", "--plan", "standard", "--json", "-q", *some])
     (tmp_path / "mutants.json").write_text(measured.stdout, encoding="utf-8")
     asked = ["ops", "--markdown", "--mutants", str(tmp_path / "mutants.json"), *some]

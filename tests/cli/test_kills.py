@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli import kills
+from tests.support.suites import SLOW
 
-COUNT = int(os.environ.get("OPGEN_KILLS", "6"))
+COUNT = int(os.environ.get("OPGEN_KILLS", "12" if SLOW else "6"))
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")

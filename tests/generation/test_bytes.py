@@ -20,7 +20,7 @@ from opgen.numerics.recipes import RECIPES
 from opgen.suite.batch import Batch
 from tests.support.enumerations import FOLDER
 from tests.support.processors import environments, fault
-from tests.support.suites import PAGES, suite, together
+from tests.support.suites import PAGES, SLOW, suite, together
 
 SCRIPT = """
 import sys
@@ -66,7 +66,7 @@ def test_no_processor_changes_a_bit(
 ) -> None:
     if why := fault(environment):
         pytest.skip(why)
-    if environment == environments()[0]:  # the farthest from this processor enumerates, too
+    if SLOW or environment == environments()[0]:  # the farthest from this processor enumerates, too
         environment = {**environment, FOLDER: ""}
     assert written(tmp_path / "suite.h5", **environment) == reference
 

@@ -13,6 +13,7 @@ from opgen.model import FileError
 from opgen.spec.catalog import catalog
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.suite import plan_suite
+from tests.support.suites import SLOW
 
 distributed = pytest.importorskip("distributed")
 
@@ -50,8 +51,8 @@ def write(suite, path, cluster, **more):
 
 @pytest.fixture
 def mortal():
-    """Two workers that a test may spoil or kill."""
-    with started(2) as found:
+    """Two workers that a test may spoil or kill; three where the tests take their time."""
+    with started(3 if SLOW else 2) as found:
         yield found
 
 

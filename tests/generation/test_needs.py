@@ -25,7 +25,7 @@ from opgen.model import Call, FileError, TensorDesc
 from opgen.suite.batch import Batch
 from opgen.suite.budget import WORKED
 from opgen.suite.selection import Request
-from tests.support.suites import of_calls
+from tests.support.suites import SLOW, of_calls
 
 STATUS = Path("/proc/self/status")
 
@@ -76,7 +76,7 @@ def test_a_case_takes_no_more_memory_than_is_said(recipe: str) -> None:
 @pytest.mark.parametrize(
     ("layers", "seeded"),
     [
-        (("unet3d.b8.head", "mobilenet_v3_large.b32.bneck2.project"), True),
+        ((f"unet3d.b{32 if SLOW else 8}.head", "mobilenet_v3_large.b32.bneck2.project"), True),
         (("resnet50.b32.layer1.1.conv1",), False),
     ],
 )

@@ -17,6 +17,7 @@ from opgen.golden import _exactness, _products, _tiles, _winograd
 from opgen.golden._convolution import ConvolutionGeometry, Operands
 from opgen.golden.convolution_backward import by_groups, depth, geometry_of_call, golden, magnitude
 from tests.golden import distance, grid, scratch, torch_or_skip
+from tests.support.suites import SLOW
 
 ALL = ("gradInput", "gradWeight", "gradBias")
 Form: TypeAlias = Callable[[Operands, ConvolutionGeometry], None]
@@ -300,11 +301,11 @@ def test_tiles_and_columns_are_exact_wherever_they_are_allowed(
     dtype: str, bits: int, less: float, kind: str
 ) -> None:
     """Data with as many bits as the certificate allows, against integers; and with more bits, they
-    would not be exact.
+    would not be exact; of 150 geometries, with ``OPGEN_SLOW=1`` of 400.
     """
     seed = 17 + len(f"{dtype}{kind}")  # each with other geometries
     random, inexact = np.random.default_rng(seed), dict.fromkeys(("gradInput", "gradWeight"), 0)
-    for g in geometries(seed, 150, 4):
+    for g in geometries(seed, 400 if SLOW else 150, 4):
         geometry = geometry_of_call(g.names, *g.shapes.values())
         levels = len(_tiles.planes(_tiles.part_of(geometry)))
         if not levels or any(s > 1 for s in g.stride):
@@ -418,14 +419,15 @@ def test_tiles_are_chosen_for_many_channels_and_many_positions() -> None:
 
 
 def test_scratch_memory_is_bounded() -> None:
+    n, long = (8, 9000) if SLOW else (4, 4500)
     kinds = [
         Geometry(0, 16, 1, 700, 600, (1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (1, 1)),
         Geometry(0, 1, 1, 300, 110, (1, 1), (2, 2), (1, 1), (0, 0), (0, 0), (0, 0), (60, 60)),
         Geometry(1, 2, 40, 40, 60, (1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (0, 0), (2, 2)),
         Geometry(0, 1, 1, 512, 512, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (7, 7)),
-        Geometry(0, 4, 1, 256, 256, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (28, 28)),
+        Geometry(0, n, 1, 256, 256, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (28, 28)),
         Geometry(0, 2, 1, 700, 700, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (12, 12)),
-        Geometry(1, 1, 1, 300, 200, (5,), (1,), (1,), (2,), (2,), (0,), (4500,)),
+        Geometry(1, 1, 1, 300, 200, (5,), (1,), (1,), (2,), (2,), (0,), (long,)),
         Geometry(0, 40, 1, 128, 128, (3, 3), (1, 1), (2, 2), (2, 2), (2, 2), (0, 0), (8, 8)),
         Geometry(0, 1, 1, 512, 3, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (60, 60)),
         Geometry(0, 1, 1, 2, 256, (3, 3), (2, 2), (1, 1), (1, 1), (1, 1), (0, 0), (200, 200)),

@@ -34,9 +34,9 @@ from opgen.suite.random_calls import ELEMENTS, LARGEST, MOST, RandomCalls
 from opgen.suite.selection import Request
 from tests.support.backends import Scripted
 from tests.support.drawn_faults import DrawnFault, FaultyDevice, draw
+from tests.support.suites import SLOW
 
 PAD = "reflection_pad2d_backward"
-SLOW = os.environ.get("OPGEN_SLOW")
 SEEDS, FAULTS = int(os.environ.get("OPGEN_SEEDS", "10")), 10
 KINDS = ("reflection_pad2d_backward", "convolution_backward", "softmax_backward", "elu_backward")
 
@@ -182,7 +182,7 @@ def seen(seed: int, device: opgen.Backend) -> tuple[list[str], Explored]:
         return ask(bundle, cases)
 
     device.open = open_  # type: ignore[method-assign,assignment]
-    return ids, explore([PAD], device, draws=240, seed=seed)
+    return ids, explore([PAD], device, draws=600 if SLOW else 240, seed=seed)
 
 
 def test_a_seed_and_a_number_of_draws_replay_everything() -> None:

@@ -16,9 +16,10 @@ import pytest
 
 from opgen.numerics import functions
 from tests.support.processors import levels
+from tests.support.suites import SLOW
 
 mpmath = pytest.importorskip("mpmath")
-MANY = 1_000_000 if os.environ.get("OPGEN_SLOW") else 3000
+MANY = 1_000_000 if SLOW else 3000
 SMALLEST = 2.0**-1074
 SPECIAL = [0.0, 1.0, 2.0, 3.0, 0.5, 1e-20, 750.0, 709.79, 745.2, 2.0**53, 1.7e308, 2.3e-308]
 SPECIAL += [SMALLEST, math.inf]

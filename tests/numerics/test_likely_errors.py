@@ -13,10 +13,11 @@ from opgen.numerics.fill import draw, keys
 from opgen.numerics.input_tensor import InputTensor
 from opgen.numerics.likely_errors import RECIPES, likely_error
 from opgen.numerics.rounding import rounded
+from tests.support.suites import SLOW
 
 OUTPUTS = 1 << 17
 """More than 100,000: of so many correct ones one may be called unusual."""
-TURNS = 8
+TURNS = 1 if SLOW else 8
 """Columns of right factors that each column of left ones meets: fewer numbers are drawn."""
 
 
