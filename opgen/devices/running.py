@@ -19,16 +19,13 @@ from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results.reader import Result
 from opgen.bundle.results.writer import Results
 from opgen.calls.ids import select_ids
-from opgen.devices import Backend, DeviceLost, Raised, Settings
+from opgen.devices import Backend, Raised, Settings
 from opgen.devices import backend as backend_of
+from opgen.devices.lookout import Lookout, decisive_status
 from opgen.devices.plugins import CodeError, blamed
-from opgen.model import NOT_RUN, UNUSABLE, Code, Problem, of_a_check
+from opgen.model import NOT_RUN, UNUSABLE
 
 Tally = Counter[str]
-LOST = 5
-"""Calls in a row that get codes of the runtime, or are unusable, after which a device is asked
-whether it still accepts a valid call. Each time that it does, twice as many may follow before it is
-asked again, up to eight times :data:`LOST`: a runner may have to start anew to be asked."""
 _log = logging.getLogger(__name__)
 
 
@@ -66,10 +63,11 @@ def run(
     so is one whose answer no file can keep. Raises BundleError if ``resume`` finds answers of
     another device.
 
-    If :data:`LOST` calls in a row get codes of the runtime or are unusable, the device is asked for
-    a valid call. If it does not accept that either, DeviceLost is raised; the first of these
-    answers stays, and ``resume`` repeats the others. If your backend raises at the valid call too,
-    a FileError names its line, and ``resume`` repeats all of them. ``watch=False`` turns this off.
+    If :data:`opgen.devices.lookout.LOST` calls in a row get codes of the runtime or are unusable,
+    the device is asked for a valid call. If it does not accept that either, DeviceLost is raised;
+    the first of these answers stays, and ``resume`` repeats the others. If your backend raises at
+    the valid call too, a FileError names its line, and ``resume`` repeats all of them.
+    ``watch=False`` turns this off.
     """
     if isinstance(backend, str):
         backend = backend_of(backend, **settings)
@@ -87,7 +85,7 @@ def run(
                 facts |= backend.open(file, left)
             _say(results, header(facts, {}))
             _log.info("%s: %d cases to run, %d answered before", output, len(left), len(results))
-            lookout = _Lookout(file, results, left)
+            lookout = Lookout(file, results, left)
             others = _of_others(file, left, backend.product)
             answers = _Answers(backend, [case for case in left if case not in others])
             asked = map(_first_phase, answers) if status_only else answers
@@ -97,7 +95,7 @@ def run(
                 _log.debug("%s: status %s, %.3g s", answer.id, answer.status, answer.time or 0)
                 progress(1)
                 if watch:
-                    lookout.see(answer, answers)
+                    lookout.see(answer, answers.alone)
     return tally
 
 
@@ -185,73 +183,6 @@ def _first_phase(answer: Result) -> Result:
     return Result(answer.id, answer.status, run, answer.time, answer.error)
 
 
-class _Lookout:
-    """Looks out for a device that is lost: whatever it is asked, it returns a code of the runtime,
-    or is unusable, which tells nothing of the calls.
-    """
-
-    def __init__(self, bundle: Bundle, results: Results, cases: Sequence[str]) -> None:
-        self.bundle, self.results, self.cases = bundle, results, cases
-        self.accepted, self.most = "", LOST
-        self.faults: list[str] = []
-
-    def see(self, answer: Result, answers: _Answers) -> None:
-        """Take notice of one of the answers, which was written down; DeviceLost where it is one too
-        many.
-        """
-        if not _of_runtime(answer):
-            self.faults, self.most = [], LOST
-            self.accepted = self.accepted if _code(answer) else answer.id
-            return
-        self.faults.append(answer.id)
-        if len(self.faults) < self.most:
-            return
-        good = self.accepted or self._valid()
-        try:
-            asked = answers.alone(good) if good else answer
-            if isinstance(asked, Raised):
-                also = f", also at {good}, a valid call" if good else ""
-                text = f"the code of the device fails{also}: {asked.error}"
-                raise CodeError([Problem("--backend", None, "", text)])
-        except CodeError:
-            self._withdraw(self.faults)
-            raise
-        if asked is not None and isinstance(asked.status, int) and not _of_runtime(asked):
-            self.faults, self.most = [], min(2 * self.most, 8 * LOST)
-            return
-        self._withdraw(self.faults[1:])
-        last = answer.error if _code(answer) == UNUSABLE else _code(answer)
-        codes = (
-            f"{self.most} calls in a row got codes of the runtime or were unusable, the last {last}"
-        )
-        ask = f"; {good}, a valid call, is not accepted either" if good else ""
-        raise DeviceLost(f"at {self.faults[0]}", f"{codes}{ask}")
-
-    def _withdraw(self, cases: Sequence[str]) -> None:
-        for case in cases:
-            self.results.withdraw(case, "the device was lost before this call")
-
-    def _valid(self) -> str:
-        """A valid call for the product of those that failed, of another operator if there is one;
-        empty where there is none.
-        """
-        failed, table = self.bundle[self.faults[-1]], self.bundle.cases
-        valid = (table["bucket"] == "valid") & (table["product"] == failed.product)
-        left = set(self.cases) - set(self.faults)
-        others = table["id"][valid & (table["op"] != failed.op)].tolist()
-        return next((case for case in (*others, *table["id"][valid].tolist()) if case in left), "")
-
-
-def _of_runtime(answer: Result) -> bool:
-    code = _code(answer)
-    return code == UNUSABLE or (isinstance(code, int) and code != 0 and not of_a_check(code))
-
-
-def _code(answer: Result) -> Code | None:
-    """The status that counts: that of the run, where the first phase accepts the call."""
-    return answer.status or answer.run_status
-
-
 def _say(results: Results, device: Header) -> None:
     """Name the device; BundleError where the answers that are continued are those of another:
     nobody could tell them apart.
@@ -274,7 +205,7 @@ def unlike(header: Header, device: Header) -> tuple[str, str] | None:
 
 
 def _kind(answer: Result) -> str:
-    if isinstance(code := _code(answer), str):
+    if isinstance(code := decisive_status(answer), str):
         return code
     return "refused" if answer.status else "failed to run" if answer.run_status else "ran"
 
