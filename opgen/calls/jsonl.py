@@ -21,7 +21,8 @@ from math import inf
 from pathlib import Path
 from typing import Any, TextIO
 
-from opgen.calls.call_json import ArgumentReader, CallFault, ForeignCall, make_call
+from opgen.calls.argument_reader import ArgumentReader
+from opgen.calls.call_json import CallFault, ForeignCall, make_call
 from opgen.files.gc_pause import gc_paused
 from opgen.files.textfile import MOST, no_text
 from opgen.model import Call, FileError, Problem, size

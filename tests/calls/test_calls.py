@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 import opgen
-from opgen.calls.call_json import ArgumentReader, CallFault, to_json
+from opgen.calls.argument_reader import ArgumentReader
+from opgen.calls.call_json import CallFault, to_json
 from opgen.calls.jsonl import NamedCall, parse_call, read_calls
 from opgen.cli import main
 from opgen.lint.new_files import new_file

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from opgen.calls.call_json import ArgumentReader, CallFault
+from opgen.calls.argument_reader import ArgumentReader
+from opgen.calls.call_json import CallFault
 from opgen.calls.jsonl import parse_call
 from opgen.spec.catalog import catalog
 
