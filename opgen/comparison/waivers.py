@@ -17,7 +17,8 @@ from opgen.calls.ids import match_ids
 from opgen.comparison.diff_report import DiffReport
 from opgen.comparison.statuses import STRICT
 from opgen.files import yamlfile
-from opgen.files.forms import Form, anything, listed, text, then, word
+from opgen.files.compound_forms import listed, then
+from opgen.files.forms import Form, anything, text, word
 from opgen.files.records import key, record
 from opgen.files.yamlfile import Document
 

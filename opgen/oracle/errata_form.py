@@ -7,7 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.forms import Form, one_or_more, table, text, whole, word
+from opgen.files.compound_forms import one_or_more, table
+from opgen.files.forms import Form, text, whole, word
 from opgen.files.records import key, record
 from opgen.model import CRASH, Code
 from opgen.oracle.errata import WRITTEN, Basis

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.forms import Form, either, number, one_or_more, text, whole, word
+from opgen.files.compound_forms import either, one_or_more
+from opgen.files.forms import Form, number, text, whole, word
 from opgen.files.yamlfile import Document, Location
 
 Lines: TypeAlias = tuple[int, ...]

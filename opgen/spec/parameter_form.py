@@ -9,20 +9,8 @@ from typing import TypeAlias
 
 from opgen.calls.kinds import KINDS, NUMERIC, ParameterKind
 from opgen.calls.vocabulary import dtype_hint, vocabulary
-from opgen.files.forms import (
-    Form,
-    Schema,
-    anything,
-    either,
-    flag,
-    listed,
-    number,
-    one_or_more,
-    table,
-    text,
-    whole,
-    word,
-)
+from opgen.files.compound_forms import either, listed, one_or_more, table
+from opgen.files.forms import Form, Schema, anything, flag, number, text, whole, word
 from opgen.files.records import key, keys, record
 from opgen.files.yamlfile import Document, Location
 from opgen.model import did_you_mean

@@ -12,7 +12,8 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from opgen.files import yamlfile
-from opgen.files.forms import flag, listed, table, text, whole, word
+from opgen.files.compound_forms import listed, table
+from opgen.files.forms import flag, text, whole, word
 from opgen.files.records import key, record
 from opgen.files.resources import specs_folder
 from opgen.files.yamlfile import Document, Location

@@ -8,18 +8,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.forms import (
-    Form,
-    anything,
-    constant,
-    either,
-    flag,
-    listed,
-    table,
-    text,
-    whole,
-    word,
-)
+from opgen.files.compound_forms import either, listed, table
+from opgen.files.forms import Form, anything, constant, flag, text, whole, word
 from opgen.files.records import key, record
 from opgen.model import Bucket
 from opgen.spec.form_values import LINES, PRODUCT, ROUNDING, SENTENCE, TERM, Lines, Words

@@ -10,21 +10,15 @@ from typing import Any
 
 import pytest
 
+from opgen.files.compound_forms import distinct, either, listed, one_or_more, otherwise, table, then
 from opgen.files.forms import (
     Form,
     anything,
     constant,
-    distinct,
-    either,
     flag,
-    listed,
-    one_or_more,
-    otherwise,
     plain_list,
     plain_mapping,
-    table,
     text,
-    then,
     whole,
     word,
 )

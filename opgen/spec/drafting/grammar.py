@@ -7,7 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from opgen.files import yamlfile
-from opgen.files.forms import listed, table, text, whole
+from opgen.files.compound_forms import listed, table
+from opgen.files.forms import text, whole
 from opgen.files.records import key, record
 
 FILE = "patterns.yaml"

@@ -7,23 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar, get_args
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.forms import (
-    Form,
-    distinct,
-    either,
-    listed,
-    measured,
-    one_or_more,
-    otherwise,
-    plain_list,
-    plain_mapping,
-    power,
-    table,
-    text,
-    then,
-    whole,
-    word,
-)
+from opgen.files.compound_forms import distinct, either, listed, one_or_more, otherwise, table, then
+from opgen.files.forms import Form, measured, plain_list, plain_mapping, power, text, whole, word
 from opgen.files.records import key, keys, record
 from opgen.files.yamlfile import Document, Location
 from opgen.model import TIERS, USUAL, did_you_mean
