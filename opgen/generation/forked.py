@@ -103,7 +103,7 @@ def serve(
     connection: Connection,
     file: IO[bytes],
     work: Callable[[Any], Any],
-    tasks: Sequence[Any],
+    tasks: Sequence[object],
     shared: int,
     parent: int,
 ) -> None:
