@@ -19,7 +19,8 @@ from opgen.interop import exporting, names
 from opgen.interop.exporting import Export, spec_of
 from opgen.interop.folder import file_name
 from opgen.interop.npz_export import plain
-from opgen.interop.ttk_import import COLUMNS, LONGEST_NAME, TENSORS
+from opgen.interop.ttk_aclnn import COLUMNS, TENSORS
+from opgen.interop.ttk_import import LONGEST_NAME
 from opgen.spec.spec import Spec
 
 TABLE, DATA = "cases.csv", "manual"

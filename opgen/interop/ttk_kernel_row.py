@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from opgen.interop import names, values
 from opgen.interop.names import Unreadable, shown
+from opgen.interop.values import Row
 
 Arguments: TypeAlias = dict[str, Any]
 """Arguments of a call, or the facts of one, as JSON has them."""
@@ -17,7 +17,7 @@ Arguments: TypeAlias = dict[str, Any]
 class KernelRow:
     """A row by tensor and by attribute; its cells are read where they are asked for."""
 
-    row: Mapping[str, str]
+    row: Row
 
     def items(self, *columns: str) -> list[Any]:
         """The items of the first of some columns that is filled."""

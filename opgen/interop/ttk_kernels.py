@@ -15,6 +15,7 @@ from opgen.interop import names
 from opgen.interop.importing import ImportedCase
 from opgen.interop.names import Unreadable, shown
 from opgen.interop.ttk_kernel_row import Arguments, KernelRow, nth, whole
+from opgen.interop.values import Row
 from opgen.spec.catalog import Catalog
 
 COLUMNS = (
@@ -38,7 +39,7 @@ Place: TypeAlias = Callable[[KernelRow], Arguments]
 """What makes the arguments of a call of a row."""
 
 
-def read(row: Mapping[str, str], case: ImportedCase, catalog: Catalog) -> None:
+def read(row: Row, case: ImportedCase, catalog: Catalog) -> None:
     """Fill ``case`` from a row of the kernel mode; raises :class:`Unreadable`."""
     places = KERNELS.get(names.plain(row["op_name"]).removesuffix("v2"))
     if places is None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from opgen.calls.kinds import KINDS, REAL
 from opgen.files.textfile import read_text
@@ -23,6 +23,8 @@ from opgen.model import FileError
 MOST_CELL = 1 << 16
 """Characters of a cell, at most."""
 T = TypeVar("T")
+Row: TypeAlias = Mapping[str, str]
+"""A row of a table: column -> cell."""
 
 
 def text_of(path: str | Path) -> str:
@@ -66,14 +68,14 @@ def literal(cell: str) -> Any:
         ) from None
 
 
-def items(row: Mapping[str, str], column: str) -> list[Any]:
+def items(row: Row, column: str) -> list[Any]:
     """The items in a cell of a row, none of an empty one; a value that is no list is one item."""
     with about(column):
         value = literal(row.get(column) or "()")
     return value if isinstance(value, list) else [value]
 
 
-def attributes(row: Mapping[str, str]) -> dict[str, Any]:
+def attributes(row: Row) -> dict[str, Any]:
     """The dictionary in the cell ``attributes`` of a row."""
     with about("attributes"):
         return of_kind(dict, literal(row.get("attributes") or "{}"), "a dictionary")

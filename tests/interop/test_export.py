@@ -39,6 +39,7 @@ from opgen.interop import (
     atk_import,
     gtest_export,
     npz_export,
+    ttk_aclnn,
     ttk_export,
     ttk_import,
 )
@@ -295,7 +296,7 @@ def test_the_data_of_ttk_follow_the_protocol(bundle: Bundle, tmp_path: Path) -> 
     ttk_export.export(bundle, tmp_path / "out", bundle.ids)
     with open(tmp_path / "out" / "cases.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert tuple(rows[0]) == ttk_import.COLUMNS and len(ttk_import.COLUMNS) == 27
+    assert tuple(rows[0]) == ttk_aclnn.COLUMNS and len(ttk_aclnn.COLUMNS) == 27
     folders = {path.name for path in (tmp_path / "out" / "manual").iterdir()}
     assert len(folders) == len(rows)
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,120}", name) and name.strip(".") for name in folders)

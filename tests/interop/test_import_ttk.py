@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from opgen.calls.jsonl import read_calls
 from opgen.cli import main
-from opgen.interop import ttk_import, values
+from opgen.interop import ttk_aclnn, ttk_import, values
 from opgen.interop.importing import Imported
 from opgen.interop.names import Unreadable
 from opgen.model import Call, FileError, TensorDesc
@@ -614,10 +614,10 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, row: Row, message: str) ->
         ),
         ("testcase_name,op_name\n", "input_dtypes: the column is missing"),
         (
-            ",".join(ttk_import.NEEDED) + ",remark,remark\n",
+            ",".join(ttk_aclnn.NEEDED) + ",remark,remark\n",
             "remark: appears twice among the columns",
         ),
-        (",".join(ttk_import.NEEDED) + "\n", "holds no case"),
+        (",".join(ttk_aclnn.NEEDED) + "\n", "holds no case"),
         ('"abc', "1: is not CSV: unexpected end of data"),
         (b"\xff", "not UTF-8: byte 0 is 0xff"),
     ],
