@@ -45,7 +45,7 @@ COVERED_BY = {
     "test_calls.py": (
         "files.gc_pause calls.kinds calls.arguments calls.argument_json calls.building model.call"
     ),
-    "test_specfile.py": "spec.form_values spec.parameter_reader spec.rule_reader",
+    "test_specfile.py": "spec.form_values spec.parameter_reader spec.rule_reader spec.parameter",
     "test_fill.py": "numerics.draw numerics.distributions numerics.whole_numbers",
     "test_import_ttk.py": "interop.completion interop.ttk_kernels interop.ttk_kernel_row",
     "test_export.py": "interop.exporting",
@@ -66,17 +66,23 @@ COVERED_BY = {
     "test_learner.py": "report.learning",
     "test_second_source.py": "learning.release_folder",
     "test_pages.py": (
-        "spec.pages.markdown spec.pages.page spec.pages.plain spec.pages.reading spec.pages.tables"
+        "spec.pages.markdown spec.pages.page spec.pages.plain spec.pages.reading"
+        " spec.pages.tables spec.pages.first_phase spec.pages.products"
+        " spec.pages.row_sentences"
     ),
     "test_drafting.py": (
-        "spec.drafting.breaches spec.drafting.cells spec.drafting.dtype_lists spec.drafting.pending"
-        " spec.drafting.joined spec.drafting.placed_claim spec.drafting.statements"
-        " spec.drafting.values"
-        " spec.drafting.ranks spec.drafting.axes spec.drafting.breached_limits"
-        " spec.drafting.dtype_pairs spec.drafting.spelling spec.drafting.chosen spec.drafting.masks"
+        "spec.drafting.breaches spec.drafting.cells spec.drafting.dtype_lists"
+        " spec.drafting.pending spec.drafting.joined spec.drafting.placed_claim"
+        " spec.drafting.statements spec.drafting.values spec.drafting.ranks"
+        " spec.drafting.axes spec.drafting.breached_limits spec.drafting.dtype_pairs"
+        " spec.drafting.spelling spec.drafting.chosen spec.drafting.masks"
+        " spec.drafting.breached_lists spec.drafting.broadcasts spec.drafting.columns"
+        " spec.drafting.grammar spec.drafting.relations spec.drafting.rule_ids"
     ),
     "test_language.py": (
-        "spec.language.compiler spec.language.constants spec.language.parse spec.language.term"
+        "spec.language.compiler spec.language.constants spec.language.parse"
+        " spec.language.term spec.language.arithmetic spec.language.names"
+        " spec.language.value"
     ),
     "test_computing.py": "generation.bounding",
     "test_engine.py": "generation.storage",

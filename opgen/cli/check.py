@@ -123,7 +123,7 @@ def _show_todo(files: list[Path], folder: str | None) -> None:
     from opgen.files.resources import specs_folder
     from opgen.files.textfile import read_text
     from opgen.report.terminal import counted, visible
-    from opgen.spec.catalog import spec_files
+    from opgen.spec.spec_folder import spec_files
     from opgen.spec.specfile import undecided
 
     for file in files or spec_files(specs_folder()):

@@ -24,7 +24,8 @@ from opgen.devices.torch_dtypes import NATIVE, WHOLE
 from opgen.devices.torch_operators import ADAPTERS
 from opgen.model import Call, TensorDesc
 from opgen.spec.catalog import catalog
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.parameter import Parameter
+from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 
 OTHERWISE = {

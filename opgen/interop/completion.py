@@ -17,8 +17,8 @@ import numpy as np
 from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import Call, TensorDesc
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference, View
+from opgen.spec.language.value import Value
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView

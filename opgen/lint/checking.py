@@ -14,10 +14,11 @@ from opgen.model import FileError, Problem, collecting
 from opgen.oracle import erratafile
 from opgen.oracle.errata import Errata
 from opgen.spec import specfile
-from opgen.spec.catalog import Catalog, disagreements, load_catalog, spec_files
+from opgen.spec.catalog import Catalog, load_catalog
 from opgen.spec.sizes import FILE as SIZES_FILE
 from opgen.spec.sizes import Sizes
 from opgen.spec.spec import Spec
+from opgen.spec.spec_folder import disagreements, spec_files
 from opgen.suite.planning.plan import Plan, load_plan
 from opgen.suite.planning.plan_check import checked_plan
 

@@ -15,8 +15,9 @@ from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import AclScalar, Argument, Call, TensorDesc
 from opgen.oracle.judgement import ORDER
+from opgen.spec.parameter import Parameter
 from opgen.spec.rules import Rule, readable
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 
 

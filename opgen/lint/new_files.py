@@ -13,7 +13,8 @@ from textwrap import wrap
 from opgen.calls.call_json import to_json
 from opgen.files.resources import cases_folder
 from opgen.files.textfile import read_text
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.parameter import Parameter
+from opgen.spec.spec import Spec
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_form import Axis
 from opgen.suite.selection import Request

@@ -20,9 +20,10 @@ from opgen.calls.columns import TensorColumn
 from opgen.calls.factorize import by_key
 from opgen.calls.table import CallTable, from_calls
 from opgen.model import AclScalar, Argument, Call, TensorDesc, row_major
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference, Term
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.language.value import Value
+from opgen.spec.parameter import Parameter
+from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 from opgen.suite.planning.call_builder import AxisColumn, CallBuilder
 from opgen.suite.planning.strides import view_of

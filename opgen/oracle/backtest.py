@@ -19,6 +19,7 @@ from opgen.calls.table import from_calls
 from opgen.calls.vocabulary import vocabulary
 from opgen.model import CRASH, Code, FileError, Problem, admits
 from opgen.oracle import library
+from opgen.oracle.differences import differences
 from opgen.oracle.errata import Errata
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.catalog import Catalog
@@ -159,7 +160,7 @@ def _one_page(
     judgement: Judgement,
     answers: library.LibraryAnswers | None,
 ) -> None:
-    differences = None if answers is None else library.differences(answers)
+    differing = None if answers is None else differences(answers)
     for row, (named, expectation) in enumerate(zip(calls, judgement.expectations(), strict=True)):
         api = named.call.api
         run = JudgedRun(
@@ -186,8 +187,8 @@ def _one_page(
             report.count(run.firm, kind, api, name, amount)
         if not right:
             report.wrong.append(run)
-        if differences is not None and differences.differs[row]:
-            if not differences.explained[row]:
+        if differing is not None and differing.differs[row]:
+            if not differing.explained[row]:
                 report.unexplained.append(run)
-            for entry in differences.entries(row):
+            for entry in differing.entries(row):
                 report.explained[api, entry] += 1

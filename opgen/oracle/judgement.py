@@ -19,8 +19,9 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.model import ANY_ERROR, Break, Bucket, Code, Expectation, of_a_check
 from opgen.spec.compute_dtype import ComputeDtypes, compute_dtypes
 from opgen.spec.language.term import Reference
+from opgen.spec.parameter import Parameter
 from opgen.spec.rules import Rule, true_where
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 
 ORDER: tuple[Bucket, ...] = (

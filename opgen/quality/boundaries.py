@@ -15,8 +15,9 @@ import numpy as np
 from opgen.calls.kinds import NUMERIC
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
-from opgen.spec.language import functions
+from opgen.spec.language.functions import over_one_divisor
 from opgen.spec.language.term import Reference, View
+from opgen.spec.language.value import Value
 from opgen.spec.rules import Guard, Rule
 from opgen.suite.enumeration.distance import distance, unit_of
 from opgen.suite.enumeration.reasons import excluded
@@ -132,8 +133,8 @@ def _near(guard: Guard, away: np.ndarray, judged: Judgement, strict: tuple[str, 
     left, right = guard.require.left.read(judged.view), guard.require.right[0].read(judged.view)
     smallest = 1.0
     if left.over != right.over and guard.require.unit == "int":
-        unit = functions.Value(np.asarray(1), True, left.over)
-        smallest = float(functions.over_one_divisor(unit, right)[0])
+        unit = Value(np.asarray(1), True, left.over)
+        smallest = float(over_one_divisor(unit, right)[0])
     changes = [
         np.abs(distance(guard, _OneMore(judged.view, ref), len(away)) - away)
         for ref in guard.require.left.refs
@@ -152,7 +153,7 @@ class _OneMore:
     view: View
     name: Reference
 
-    def get(self, reference: Reference) -> functions.Value:
+    def get(self, reference: Reference) -> Value:
         value = self.view.get(reference)
         return value._replace(data=value.data + 1 if reference == self.name else value.data)
 

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 from opgen.calls.factorize import by_key
 from opgen.calls.vocabulary import vocabulary
-from opgen.files.gc_pause import gc_paused
 from opgen.files.resources import specs_folder
-from opgen.model import UNDATED, FileError, Problem, collecting, did_you_mean
-from opgen.spec import specfile
+from opgen.model import UNDATED, FileError, did_you_mean
 from opgen.spec.spec import Spec
+from opgen.spec.spec_folder import read_specs, spec_files
 
 API = re.compile(r"^api: *(\w+) *$", re.MULTILINE)
 """Where a file says which operator it is about: found without reading the rest."""
@@ -196,20 +195,11 @@ def _shared_out(specs: Iterable[Spec]) -> tuple[Spec, ...]:
     return tuple(shared)
 
 
-TABLES = ("sizes.yaml", "tables.yaml")
-"""The files of a folder of specs that speak of several operators."""
-
-
-def spec_files(folder: Path) -> Iterable[Path]:
-    """The spec files of a folder: every YAML file but the shared tables."""
-    return (path for path in sorted(folder.glob("*.yaml")) if path.name not in TABLES)
-
-
 def load_catalog(folder: Path, digests: bool = True) -> Catalog:
     """Read every spec of a folder, ``digests`` as :func:`opgen.spec.specfile.load` does; FileError
     with all problems of all files.
     """
-    return Catalog.of_all(_read([*spec_files(folder)], digests))
+    return Catalog.of_all(read_specs([*spec_files(folder)], digests))
 
 
 def catalog(edition: str = "") -> Catalog:
@@ -226,7 +216,7 @@ def _catalog(edition: str) -> Catalog:
         return Catalog(shipped.heads, shipped.read, edition)
     files = by_key((path.name.split(".")[0], path) for path in spec_files(specs_folder()))
     heads = {op: _head(paths) for op, paths in files.items()}
-    return Catalog(heads, cache(lambda op: _read(files[op])))
+    return Catalog(heads, cache(lambda op: read_specs(files[op])))
 
 
 def _head(paths: Sequence[Path]) -> Head:
@@ -237,45 +227,11 @@ def _head(paths: Sequence[Path]) -> Head:
     apis = [API.search(text) for text in texts]
     editions = [_EDITION.search(text) for text in texts]
     if apis[0] is None:
-        specs = _read(paths)
+        specs = read_specs(paths)
         return Head(specs[0].api, frozenset(spec.edition for spec in specs))
     return Head(apis[0][1], frozenset(found[1] if found else "" for found in editions))
-
-
-@gc_paused()
-def _read(paths: Sequence[Path], digests: bool = True) -> list[Spec]:
-    """The specs of some files; FileError with all problems of all of them."""
-    specs: list[Spec] = []
-    problems: list[Problem] = []
-    for path in paths:
-        with collecting(problems):
-            specs.append(specfile.load(path, f"specs/{path.name}", digests))
-    if not problems:
-        problems = list(disagreements(specs))
-    if problems:
-        raise FileError(problems)
-    return specs
 
 
 def edition_of(header: Mapping[str, object]) -> str:
     """The edition that a bundle was made of, by its header; empty where none was asked for."""
     return str(header.get("edition", ""))
-
-
-def disagreements(specs: Sequence[Spec]) -> Iterable[Problem]:
-    """Pages of one operator must share the prototype, and those of one edition share out the
-    products among them.
-    """
-    first = {spec.api: spec for spec in reversed(specs)}
-    for spec in specs:
-        if list(spec.kinds.items()) != list(first[spec.api].kinds.items()):
-            text = f"another prototype than in {first[spec.api].file}"
-            yield Problem(spec.file, None, spec.api, text)
-    for api, edition in dict.fromkeys((spec.api, spec.edition) for spec in specs):
-        pages = [spec for spec in specs if (spec.api, spec.edition) == (api, edition)]
-        for product in vocabulary().known_to_every_page:
-            judges = [spec.file for spec in pages if product in spec.judges]
-            if len(judges) != 1:
-                by = ", ".join(judges) or "no page"
-                text = f"{product} is judged by {by}; exactly one is needed (key 'judges')"
-                yield Problem(pages[0].file, None, api, text)

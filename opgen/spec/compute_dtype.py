@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.spec.language.functions import Value, promote
+from opgen.spec.language.functions import promote
 from opgen.spec.language.term import View
+from opgen.spec.language.value import Value
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 

@@ -16,8 +16,8 @@ import numpy as np
 from opgen.calls.table import CallTable
 from opgen.model import FileError
 from opgen.spec.language import parse
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Term, TermError, View
+from opgen.spec.language.value import Value
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec, SpecScope
 from opgen.spec.table_view import TableView

@@ -13,10 +13,11 @@ from opgen.model import did_you_mean
 from opgen.spec.form_values import Lines
 from opgen.spec.language import parse
 from opgen.spec.language.parse import compiled
+from opgen.spec.parameter import Parameter
 from opgen.spec.parameter_form import ParameterForm, keys_of
 from opgen.spec.parameter_keys import KEYS
 from opgen.spec.rules import Rule
-from opgen.spec.spec import Parameter, SpecScope
+from opgen.spec.spec import SpecScope
 
 Axes: TypeAlias = tuple[str | int, ...]
 T = TypeVar("T")

@@ -15,10 +15,10 @@ from opgen.spec.form_values import Lines
 from opgen.spec.language import parse
 from opgen.spec.language.parse import compiled
 from opgen.spec.language.term import Scope
+from opgen.spec.parameter import Parameter
 from opgen.spec.parameter_keys import Pair, of_each, of_list, relations
 from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rules import Guard, Rule
-from opgen.spec.spec import Parameter
 from opgen.spec.spec_form import RULES, WITHOUT_CODE, Places, RuleForm, SpecForm
 
 

@@ -17,9 +17,9 @@ import numpy as np
 from opgen.calls import bigint
 from opgen.calls.factorize import by_key
 from opgen.model import Bucket
-from opgen.spec.language.functions import Value, is_true
 from opgen.spec.language.term import FixedView, Reference, Relation, Term, View
 from opgen.spec.language.three_valued import is_false
+from opgen.spec.language.value import Value, is_true
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from opgen.files.digests import LINE_DIGEST
 from opgen.files.yamlfile import Document, parse, read
 from opgen.model import natural
 from opgen.spec.language.parse import compiled, condition
+from opgen.spec.parameter import Parameter
 from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rule_reader import RuleReader
 from opgen.spec.rules import Rule
-from opgen.spec.spec import Mode, Page, Parameter, Spec
+from opgen.spec.spec import Mode, Page, Spec
 from opgen.spec.spec_form import SPEC, ComputeForm, PageForm
 
 

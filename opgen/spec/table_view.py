@@ -20,8 +20,8 @@ from opgen.calls.columns import ArrayColumn, Column, ScalarColumn, TensorColumn,
 from opgen.calls.factorize import factorize_rows
 from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Asked, FixedView, Reference, Term
+from opgen.spec.language.value import Value
 from opgen.spec.spec import Occurrence, Spec
 
 _FAR = 2.0**62

@@ -20,7 +20,7 @@ from opgen.calls.layout import elements
 from opgen.model import TensorDesc
 from opgen.numerics.recipes import RECIPES
 from opgen.oracle.judgement import Judgement
-from opgen.spec.spec import Parameter
+from opgen.spec.parameter import Parameter
 from opgen.suite import values
 from opgen.suite.planning.plan import Plan
 

@@ -17,8 +17,9 @@ from opgen.calls.columns import ArrayColumn, TensorColumn
 from opgen.calls.kinds import KINDS
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language.term import NOTHING, Reference
+from opgen.spec.parameter import Parameter
 from opgen.spec.rules import Guard
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 
 

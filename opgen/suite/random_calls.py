@@ -18,8 +18,8 @@ import numpy as np
 from opgen.calls.layout import elements, representable
 from opgen.numerics.splitmix import SplitMix
 from opgen.oracle.judgement import Judgement, judge
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference
+from opgen.spec.language.value import Value
 from opgen.spec.sizes import Sizes, shipped_sizes
 from opgen.spec.spec import Spec
 from opgen.suite.covering import Model

@@ -13,7 +13,7 @@ from opgen.calls import bigint
 from opgen.calls.jsonl import NamedCall
 from opgen.model import Problem
 from opgen.oracle.judgement import Judgement
-from opgen.spec.language.functions import constant
+from opgen.spec.language.value import constant_value
 from opgen.spec.rules import Guard, readable, true_where
 from opgen.spec.spec import ENDS, TOTAL
 from opgen.spec.table_view import TableView
@@ -86,7 +86,7 @@ def unlawful(
         sums = {name: np.sum(array) for name, array in given.get(call.id, {}).items()}
         for name, guard in summed:
             if name in sums and np.isfinite(sums[name]):
-                view.known[name, TOTAL] = constant(int(sums[name]))
+                view.known[name, TOTAL] = constant_value(int(sums[name]))
                 if guard.broken(view, 1).any():
                     text = f"{name} adds up to {sums[name]:g}; the page asks for"
                     yield Problem(

@@ -20,7 +20,8 @@ from opgen.calls.factorize import by_key
 from opgen.calls.typed import TYPES
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import RECIPES
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.parameter import Parameter
+from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
 from opgen.suite.facts import facts_of, least_of, letters_of, told
 from opgen.suite.planning.strides import VIEWS, lay_out, view_of

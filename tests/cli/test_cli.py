@@ -25,7 +25,8 @@ from opgen.cli.choosing import choose
 from opgen.cli.generate import summary_table
 from opgen.devices import DeviceError
 from opgen.model import FileError, Problem
-from opgen.spec.catalog import TABLES, catalog
+from opgen.spec.catalog import catalog
+from opgen.spec.spec_folder import TABLES
 from opgen.suite.selection import Request
 from tests.support import copies, device_sample
 from tests.support.bundle_sample import sample

@@ -9,7 +9,8 @@ import pytest
 
 from opgen.golden.max_pool2d_with_indices_backward import depth, golden, magnitude, saved
 from opgen.numerics.bounds import bound
-from opgen.spec.language.functions import constant, pooled
+from opgen.spec.language.functions import pooled
+from opgen.spec.language.value import constant
 from tests.golden import distance, torch_or_skip
 
 Names = dict[str, int]

@@ -19,7 +19,8 @@ from opgen.files import yamlfile
 from opgen.files.resources import cases_folder, specs_folder
 from opgen.lint.schema import schema
 from opgen.model import FileError
-from opgen.spec.catalog import catalog, spec_files
+from opgen.spec.catalog import catalog
+from opgen.spec.spec_folder import spec_files
 from opgen.spec.specfile import load
 from opgen.suite.planning.plan import load_plan
 

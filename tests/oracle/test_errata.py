@@ -18,6 +18,7 @@ from opgen.files.resources import specs_folder
 from opgen.golden.avg_pool2d_backward import golden
 from opgen.model import Argument, Call, FileError, LibraryAnswer, TensorDesc
 from opgen.oracle import errata_folder, erratafile, library
+from opgen.oracle.differences import differences
 from opgen.oracle.errata import Errata, Fault
 from opgen.oracle.judgement import Judgement, judge
 from opgen.spec.catalog import catalog
@@ -753,10 +754,10 @@ def test_a_difference_names_the_entry_behind_it() -> None:
         pool(gradOutput=tensor(1, 0, 6, 6, layout="NCHW")),
         pool(self=tensor(1, 2, 12, 12, dtype="FLOAT16", layout="NCHW")),
     ]
-    differences = library.differences(answered(*calls))
-    assert differences.differs.tolist() == [False, True, True, True, True]
-    assert differences.explained.all()
-    found = [differences.entries(row) for row in range(5)]
+    differing = differences(answered(*calls))
+    assert differing.differs.tolist() == [False, True, True, True, True]
+    assert differing.explained.all()
+    found = [differing.entries(row) for row in range(5)]
     assert found == [
         (),
         ("divisor", "divisor_any"),
@@ -777,7 +778,7 @@ def test_page_and_library_differ_where_the_page_does_not_admit_each_code() -> No
     seen = set()
     for calls in by_page.values():
         answers = answered(*calls)
-        differs = library.differences(answers).differs.tolist()
+        differs = differences(answers).differs.tolist()
         for row, page in enumerate(answers.judgement.expectations()):
             admitted = [
                 code in page.codes or (code not in (0, "crash") and "any_error" in page.codes)
@@ -802,7 +803,7 @@ def test_a_crash_differs_from_a_page_that_admits_any_error(code: str, differs: b
     assert answers.name(0) == "padding_below_extents" and answers.judgement.codes(0) == (
         "any_error",
     )
-    assert library.differences(answers).differs.tolist() == [differs]
+    assert differences(answers).differs.tolist() == [differs]
 
 
 def test_a_difference_without_an_entry_stands_out() -> None:
@@ -812,9 +813,9 @@ def test_a_difference_without_an_entry_stands_out() -> None:
         page, tolerated=(), stages=tuple(stage for stage in page.stages if stage.id != "divisor")
     )
     stripped = replace(known, pages={name: bare})
-    differences = library.differences(answered(pool(), pool(divisorOverride=300), known=stripped))
-    assert differences.differs.tolist() == [False, True]
-    assert differences.explained.tolist() == [True, False]
+    differing = differences(answered(pool(), pool(divisorOverride=300), known=stripped))
+    assert differing.differs.tolist() == [False, True]
+    assert differing.explained.tolist() == [True, False]
 
 
 # numbers ------------------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from opgen.lint.facts import answer, dtypes
 from opgen.spec.drafting.facts import reached
+from opgen.spec.parameter import Parameter
 from opgen.spec.rules import Rule
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.spec import Spec
 from tests.spec.equalities import follows
 
 EQUAL = re.compile(r"(\w+)\.(dtype|format|rank|shape) == (\w+)\.\2( when .*)?")

@@ -13,7 +13,8 @@ import opgen
 from opgen.calls.vocabulary import vocabulary
 from opgen.cli import main
 from opgen.model import UNDATED, FileError
-from opgen.spec.catalog import Catalog, catalog, disagreements, edition_of
+from opgen.spec.catalog import Catalog, catalog, edition_of
+from opgen.spec.spec_folder import disagreements
 
 PAD = "aclnnReflectionPad2dBackward"
 IMAGE = {"shape": [2, 3, 4, 4], "dtype": "BFLOAT16", "format": "ND"}

@@ -19,8 +19,8 @@ from opgen.calls import bigint
 from opgen.calls.reals import rounded
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language import parse
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference, TermError
+from opgen.spec.language.value import Value
 
 KINDS: dict[Reference, str] = {
     **{(name, ""): "int" for name in "abcdefgh"},

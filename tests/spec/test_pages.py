@@ -13,7 +13,8 @@ from opgen.cli import main
 from opgen.model import FileError
 from opgen.spec.pages.markdown import Code, sections
 from opgen.spec.pages.page import Declared, Sentence, Support
-from opgen.spec.pages.reading import product_of, read_page
+from opgen.spec.pages.products import product_of
+from opgen.spec.pages.reading import read_page
 from opgen.spec.pages.tables import tables
 
 MARKDOWN = """\

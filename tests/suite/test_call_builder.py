@@ -13,7 +13,7 @@ import pytest
 from opgen.calls.table import from_calls
 from opgen.oracle.judgement import judge
 from opgen.spec import specfile
-from opgen.spec.language.functions import Value
+from opgen.spec.language.value import Value
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.edits import FOLLOW, FREEZE, HOLD

@@ -25,7 +25,8 @@ from opgen.numerics.formats import DTYPES, Dtype
 from opgen.numerics.rounding import in_compute, rounded, stored
 from opgen.numerics.views import index
 from opgen.spec.language.term import NOTHING as UNBOUND
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.parameter import Parameter
+from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch
 
 Outputs: TypeAlias = dict[str, Array]

@@ -36,7 +36,7 @@ from opgen.spec.drafting.prototype import parameters
 from opgen.spec.drafting.spelling import spelled
 from opgen.spec.drafting.statements import state
 from opgen.spec.pages.page import Column, PageText, Sentence
-from opgen.spec.pages.reading import product_of
+from opgen.spec.pages.products import product_of
 
 LATER = ("same_axes", "padded", "rules")
 """Families that call axes by letters, which the page may write further down."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from opgen.spec.drafting.facts import DraftedParameter, Facts, Key, per_product, reached
 from opgen.spec.drafting.placed_claim import PlacedClaim
-from opgen.spec.pages.reading import product_of
+from opgen.spec.pages.products import product_of
 
 
 def dtypes(facts: Facts, said: PlacedClaim) -> bool:

@@ -1,42 +1,33 @@
-"""From an expression to what reads columns: the parts of the rule language, one by one."""
+"""From an expression to what reads columns: conditions, comparisons, parts and calls."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from functools import partial
 
-from opgen.calls.kinds import NUMERIC, REAL
+from opgen.calls.kinds import NUMERIC
 from opgen.model import did_you_mean
 from opgen.spec.language import functions, shapes
+from opgen.spec.language.arithmetic import arithmetic, number, whole
 from opgen.spec.language.constants import constant
-from opgen.spec.language.functions import Value
+from opgen.spec.language.names import all_values, named
 from opgen.spec.language.term import (
     INEQUALITIES,
-    NOTHING,
     FixedView,
     Relation,
     Scope,
     Term,
-    TermError,
     View,
     applied,
     failure,
     held,
     is_literal,
     owner,
-    reference,
     references,
 )
 from opgen.spec.language.three_valued import comparison, conjunction, decided, disjunction, negation
+from opgen.spec.language.value import Value, constant_value
 
-_ARITHMETIC: dict[type, Callable[[Value, Value], Value]] = {
-    ast.Add: functions.plus,
-    ast.Sub: functions.minus,
-    ast.Mult: functions.multiply,
-    ast.FloorDiv: functions.floor_divide,
-    ast.Mod: functions.remainder,
-}
 FUNCTIONS = {**functions.FUNCTIONS, **shapes.FUNCTIONS}
 _COMPARE: dict[type, str] = {
     ast.Eq: "==",
@@ -89,7 +80,7 @@ class Compiler:
         for side in (node.left, *node.comparators):
             if isinstance(side, ast.BoolOp | ast.Compare):
                 raise failure(side, "is not part of the rule language")
-        left = self.values(node.left, sign) or self.term(node.left)
+        left = all_values(node.left, sign, self.scope) or self.term(node.left)
         if sign in ("in", "not in"):
             if not (members := self.members(node.comparators[0])):
                 raise failure(node, "write the members in parentheses: x in (1, 2)")
@@ -138,11 +129,11 @@ class Compiler:
             case ast.Subscript() if not is_literal(node.slice):
                 return self.part(node)
             case ast.Name() | ast.Attribute() | ast.Subscript():
-                return self.name(node, like)
+                return named(node, like, self.scope)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=float() as value)):
                 return constant(node, -value, like)
             case ast.BinOp():
-                return self.arithmetic(node)
+                return arithmetic(node, self.term(node.left), self.term(node.right))
             case ast.UnaryOp(op=ast.USub()):
                 return applied(node, "int", functions.negative, self.number(node.operand))
             case ast.Call():
@@ -153,25 +144,7 @@ class Compiler:
         raise failure(node, "is not part of the rule language")
 
     def number(self, node: ast.expr) -> Term:
-        return _number(node, self.term(node))
-
-    def name(self, node: ast.expr, like: str) -> Term:
-        number = self.scope.constant(node.id) if isinstance(node, ast.Name) else None
-        if number is not None:
-            return constant(node, number, like)
-        ref = reference(node)
-        base = ref[0]
-        if ref[1] == "" and self.scope.kind((base, "values")) is not None:
-            ref = (base, "values")
-        kind = self.scope.kind(ref)
-        if kind is None:
-            if base in self.scope.names():
-                whole = (
-                    f"stands for the whole; write {base}.shape of a tensor, {base}[i] of an array"
-                )
-                raise failure(node, f"{base} {'has no such property' if ref[1] else whole}")
-            raise TermError(f"no such name '{base}'{did_you_mean(base, self.scope.names())}")
-        return Term(node, kind, (ref,), lambda view: view.get(ref), ref[1] in ("rank", "numel"))
+        return number(node, self.term(node))
 
     def part(self, node: ast.Subscript) -> Term:
         """One extent of a shape, or those of a slice."""
@@ -192,64 +165,14 @@ class Compiler:
         does.
         """
         if node is None:
-            return held("", "int", functions.constant(0)), last
+            return held("", "int", constant_value(0)), last
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self.index(node.operand), True
         return self.index(node), False
 
     def index(self, node: ast.expr) -> Term:
-        self.whole(node)
+        whole(node)
         return self.number(node)
-
-    def arithmetic(self, node: ast.BinOp) -> Term:
-        left, right = self.term(node.left), self.term(node.right)
-        of_shapes = shapes.ARITHMETIC.get((type(node.op), left.kind, right.kind))
-        if of_shapes is not None:
-            return applied(node, "shape", of_shapes, left, right)
-        left, right = _number(node.left, left), _number(node.right, right)
-        if isinstance(node.op, ast.Div):
-            by = node.right.value if isinstance(node.right, ast.Constant) else None
-            if not isinstance(by, int) or isinstance(by, bool) or by <= 0:
-                raise failure(node, "/ divides by a positive constant; use // for whole numbers")
-            return applied(node, "int", partial(functions.divided, by=by), left)
-        apply = _ARITHMETIC.get(type(node.op))
-        if apply is None:
-            raise failure(node, "compute with + - * / // %")
-        divisor = None if right.refs else right.read(NOTHING).data
-        if isinstance(node.op, ast.FloorDiv | ast.Mod):
-            self.whole(node.left, node.right)
-            if divisor is not None and not divisor:
-                raise failure(node, "divides by zero")
-        counts = isinstance(node.op, ast.Mod) and divisor is not None and bool(divisor > 0)
-        return applied(node, "int", apply, left, right, counts=counts)
-
-    def whole(self, *nodes: ast.expr) -> None:
-        """Refuse fractions where only whole numbers make sense."""
-        for node in nodes:
-            for part in ast.walk(node):
-                decimal = isinstance(part, ast.Constant) and isinstance(part.value, float)
-                if decimal or isinstance(part, ast.Div):
-                    raise failure(node, "must be whole here; use // instead of /")
-
-    def values(self, node: ast.expr, sign: str) -> Term | None:
-        """``values(x)`` on the left of a comparison: all elements of a tensor, of which the least
-        or the greatest decides; in ``sum(values(x))`` their sum. None for anything else.
-        """
-        of, what = node, "least" if ">" in sign else "greatest"
-        match node:
-            case ast.Call(func=ast.Name(id="sum"), args=[ast.Call() as inner], keywords=[]):
-                of, what = inner, "total"
-        match of:
-            case ast.Call(func=ast.Name(id="values"), args=[whole], keywords=[]) if (
-                name := owner(whole)
-            ) is not None:
-                if what != "total" and sign not in INEQUALITIES:
-                    raise failure(node, "compare all values with < <= > >=")
-                ref = (name, what)
-                if self.scope.kind(ref) is None:
-                    raise failure(of, "takes the name of a tensor")
-                return Term(node, "int", (ref,), lambda view: view.get(ref))
-        return None
 
     def call(self, node: ast.Call) -> Term:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
@@ -275,21 +198,13 @@ class Compiler:
             most = "" if function.at_least == function.at_most else f" to {function.at_most}"
             raise failure(node, f"takes {function.at_least}{most} arguments, not {len(node.args)}")
         if not function.fractions:
-            self.whole(*node.args)
+            whole(*node.args)
         args = [self.term(argument) for argument in node.args]
         for i, argument in enumerate(args):
             wanted = function.takes[min(i, len(function.takes) - 1)]
             if argument.kind != wanted:
                 raise failure(node.args[i], f"is {argument.kind}, {name} takes {wanted} there")
         return applied(node, function.gives, function.apply, *args)
-
-
-def _number(node: ast.expr, term: Term) -> Term:
-    if term.kind in REAL:
-        raise failure(node, "only whole numbers are computed with; a real can be compared")
-    if term.kind != "int":
-        raise failure(node, f"is {term.kind}, a number is needed")
-    return term
 
 
 def _is_bare(node: ast.expr) -> bool:

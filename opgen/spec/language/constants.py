@@ -15,9 +15,8 @@ from opgen.calls.kinds import REAL
 from opgen.calls.reals import rounded
 from opgen.calls.vocabulary import dtype_hint, vocabulary
 from opgen.model import did_you_mean
-from opgen.spec.language import functions
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Term, TermError, failure, held
+from opgen.spec.language.value import Value, constant_value
 
 _WORD_KINDS = ("product", "dtype", "format")
 
@@ -27,9 +26,9 @@ def constant(node: ast.expr, value: object, like: str) -> Term:
     number of that type that is nearest, as C has it, and beside any other exact.
     """
     if isinstance(value, bool):
-        return held(node, "bool", functions.constant(value))
+        return held(node, "bool", constant_value(value))
     if isinstance(value, int):
-        return held(node, "int", functions.constant(value))
+        return held(node, "int", constant_value(value))
     if isinstance(value, float) and isfinite(value):
         if like in REAL:
             return _real(node, value, like)
@@ -40,7 +39,7 @@ def constant(node: ast.expr, value: object, like: str) -> Term:
     if like == "string":
         return held(value, like, Value(np.asarray(value)))
     if like not in _WORD_KINDS:
-        return held(value, "word", functions.constant(0))
+        return held(value, "word", constant_value(0))
     index = vocabulary().index[like]
     if value not in index:
         hint = dtype_hint if like == "dtype" else did_you_mean
@@ -52,4 +51,4 @@ def _real(node: ast.expr, value: float, kind: str) -> Term:
     number = rounded(value, REAL[kind])
     if not isfinite(number):
         raise TermError(f"{value} does not fit a {kind}")
-    return held(node, kind, functions.constant(number))
+    return held(node, kind, constant_value(number))

@@ -10,44 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from operator import and_
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from opgen.calls import bigint, reals
 from opgen.calls.kinds import REAL
 from opgen.calls.vocabulary import vocabulary
-
-
-class Value(NamedTuple):
-    """A column and where it is bound. ``data / over`` is the number meant; ``over`` is a positive
-    constant.
-
-    ``data`` has shape (rows,) or () for a constant; for the kind ``shape`` it is the pair (rank,
-    extents (rows, width)).
-    """
-
-    data: Any
-    bound: Any = True
-    over: int = 1
-
-
-def all_bound(*values: Value) -> Any:
-    """Where all values are bound."""
-    bounds = [v.bound for v in values if v.bound is not True]
-    return reduce(and_, bounds) if bounds else True
-
-
-def is_true(value: Value) -> np.ndarray:
-    """Where a truth is bound and true."""
-    truth = np.asarray(value.data, dtype=bool)
-    return truth if value.bound is True else np.asarray(truth & value.bound)
-
-
-def constant(number: float) -> Value:
-    """A constant column of shape (): a whole number, a truth or a real."""
-    return Value(bigint.as_column(number) if type(number) is int else np.asarray(number))
+from opgen.spec.language.value import Value, all_bound, constant_value
 
 
 def combine(operate: Callable[[np.ndarray, np.ndarray], np.ndarray], a: Value, b: Value) -> Value:
@@ -149,7 +118,7 @@ def maximum(*values: Value) -> Value:
 
 def absolute(a: Value) -> Value:
     """The number without its sign."""
-    return maximum(a, minus(constant(0), a))
+    return maximum(a, minus(constant_value(0), a))
 
 
 def promote(*values: Value) -> Value:
@@ -191,10 +160,10 @@ def minus(a: Value, b: Value) -> Value:
 
 def negative(a: Value) -> Value:
     """The number below zero that is as large."""
-    return minus(constant(0), a)
+    return minus(constant_value(0), a)
 
 
-_ONE = constant(1)
+_ONE = constant_value(1)
 
 
 def conv_out(size: Value, kernel: Value, stride: Value, padding: Value, dilation: Value) -> Value:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from opgen.calls import bigint
-from opgen.spec.language.functions import Function, Value, all_bound
+from opgen.spec.language.functions import Function
+from opgen.spec.language.value import Value, all_bound
 
 MOST_AXES = 64
 """A repeated shape of more axes is none."""

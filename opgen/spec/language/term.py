@@ -13,7 +13,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from opgen.calls.kinds import REAL, member
-from opgen.spec.language.functions import Value, whole
+from opgen.spec.language.functions import whole
+from opgen.spec.language.value import Value
 
 Asked: TypeAlias = str | int | tuple[str, int]
 """What is asked of a name: nothing, an attribute, an item, an extent."""

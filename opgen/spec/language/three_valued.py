@@ -11,8 +11,8 @@ import numpy as np
 
 from opgen.calls.kinds import NUMERIC, REAL
 from opgen.spec.language import functions
-from opgen.spec.language.functions import Value, all_bound
 from opgen.spec.language.term import NOTHING, Term, View
+from opgen.spec.language.value import Value, all_bound
 
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,

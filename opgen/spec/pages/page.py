@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 Column: TypeAlias = Literal["role", "description", "usage", "dtype", "format", "rank", "strided"]
 """The columns of a page's table of parameters."""
@@ -23,6 +23,11 @@ class Sentence(NamedTuple):
     line: int
     products: tuple[str, ...] = ()
     about: str = ""
+
+
+def is_sentence(part: object) -> TypeGuard[Sentence]:
+    """Whether a part of a section is a sentence: neither a table nor code."""
+    return isinstance(part, Sentence)
 
 
 class Support(NamedTuple):

@@ -12,8 +12,8 @@ import numpy as np
 
 from opgen.calls.columns import ArrayColumn, TensorColumn
 from opgen.oracle.judgement import Judgement
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference, Term
+from opgen.spec.language.value import Value
 from opgen.spec.rules import true_where
 from opgen.suite.planning.call_builder import CallBuilder
 from opgen.suite.planning.compiled_plan import CompiledPlan

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from opgen.calls.vocabulary import vocabulary
-from opgen.spec.language.functions import Value, is_true
 from opgen.spec.language.term import NOTHING, Reference, Term, View
+from opgen.spec.language.value import Value, is_true
 from opgen.spec.rules import Guard, Rule, true_where
 from opgen.spec.spec import ENDS, Spec
 from opgen.suite.covering import Model, explain

@@ -14,8 +14,8 @@ from opgen.calls.layout import elements, representable
 from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import DEFAULT
 from opgen.oracle.judgement import Judgement, judge
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference, Term
+from opgen.spec.language.value import Value
 from opgen.spec.rules import true_where
 from opgen.spec.sizes import Sizes
 from opgen.spec.spec import Spec

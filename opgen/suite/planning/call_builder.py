@@ -19,10 +19,11 @@ from opgen.calls.columns import ArrayColumn, Column, ScalarColumn, TensorColumn,
 from opgen.calls.kinds import KINDS
 from opgen.calls.table import CallTable
 from opgen.calls.vocabulary import vocabulary
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Asked, Reference, Term
+from opgen.spec.language.value import Value
+from opgen.spec.parameter import Parameter
 from opgen.spec.rules import Guard
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.spec import Spec
 from opgen.suite.planning import strides
 from opgen.suite.planning.derive import cut_out, derived, slots
 from opgen.suite.planning.edits import FREEZE, HOLD

@@ -17,9 +17,9 @@ from opgen.files.yamlfile import Location
 from opgen.model import did_you_mean
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.language import parse
-from opgen.spec.language.functions import Value
 from opgen.spec.language.parse import compiled
 from opgen.spec.language.term import Reference, Scope, Term, TermError, View
+from opgen.spec.language.value import Value
 from opgen.spec.rules import true_where
 from opgen.spec.spec import Spec
 from opgen.suite.planning.call_builder import NOTHING, AxisColumn, CallBuilder, kind_of

@@ -17,7 +17,8 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.numerics.recipes import RECIPES
 from opgen.spec.language.parse import reference
 from opgen.spec.language.term import Reference
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.parameter import Parameter
+from opgen.spec.spec import Spec
 from opgen.suite.planning import usual_values as usual
 from opgen.suite.planning.name_rules import NameRules
 

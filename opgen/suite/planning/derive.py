@@ -13,9 +13,10 @@ from opgen.calls import bigint
 from opgen.calls.kinds import KINDS
 from opgen.calls.vocabulary import vocabulary
 from opgen.spec.language import shapes
-from opgen.spec.language.functions import Value, constant
 from opgen.spec.language.term import Asked, Reference
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.language.value import Value, constant_value
+from opgen.spec.parameter import Parameter
+from opgen.spec.spec import Spec
 from opgen.suite.planning.overlay import SHARED, Overlay, Rows
 
 MAX_ITEMS = 12
@@ -94,7 +95,7 @@ def _of_tensor(builder: Source, parameter: Parameter, what: Asked) -> Iterator[V
         rank, extents = builder.get((name, "shape")).data
         rank = np.broadcast_to(rank, builder.rows)
         if isinstance(what, tuple):
-            extent = shapes.axis(Value((rank, extents)), constant(what[1]))
+            extent = shapes.axis(Value((rank, extents)), constant_value(what[1]))
             yield Value(np.broadcast_to(extent.data, builder.rows), extent.bound)
         elif what == "numel":
             yield Value(np.broadcast_to(bigint.product_along(extents), builder.rows))

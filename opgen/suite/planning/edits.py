@@ -14,8 +14,8 @@ import numpy as np
 
 from opgen.calls.factorize import factorize_rows
 from opgen.calls.reals import of_ordinals, ordinals
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Reference
+from opgen.spec.language.value import Value
 
 Edit: TypeAlias = tuple[Reference, "np.ndarray | int"]
 """A name, one extent, item or attribute, and its new values, (rows,); those of a whole shape are

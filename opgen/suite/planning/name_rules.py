@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import NOTHING, Reference
+from opgen.spec.language.value import Value
+from opgen.spec.parameter import Parameter
 from opgen.spec.rules import Guard
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.spec import Spec
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from opgen.spec.language.functions import Value
 from opgen.spec.language.term import Asked, Reference
+from opgen.spec.language.value import Value
 from opgen.spec.spec import Spec
 
 SHARED: Mapping[Asked, Reference] = {

@@ -20,7 +20,8 @@ from opgen.model import FileError, did_you_mean
 from opgen.spec.catalog import catalog
 from opgen.spec.language.parse import reference
 from opgen.spec.language.term import Reference, TermError
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.parameter import Parameter
+from opgen.spec.spec import Spec
 from opgen.suite.planning.default_plan import default_plan
 from opgen.suite.planning.plan_form import PLAN, TOP, PlanForm
 

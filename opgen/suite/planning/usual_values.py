@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from opgen.calls.kinds import KINDS
-from opgen.spec.spec import Parameter, Spec
+from opgen.spec.parameter import Parameter
+from opgen.spec.spec import Spec
 from opgen.suite.planning.strides import EXPANDED, LEAST, VIEWS
 
 BATCH, CHANNELS, LAST = [2, 1, 3], [3, 1, 17], [6, 1, 17, 33]
