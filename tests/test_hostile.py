@@ -27,6 +27,7 @@ from click.testing import CliRunner
 import opgen
 from opgen.bundle.format import container
 from opgen.bundle.format.dtypes import BundleError
+from opgen.bundle.format.root_digest import digest_table
 from opgen.bundle.read import opening
 from opgen.bundle.read.verify import verify
 from opgen.bundle.results.reader import ResultsFile
@@ -312,7 +313,7 @@ def resealed(source: Path, target: Path, change: Callable[[dict[str, np.ndarray]
     with open(target, "r+b", buffering=0) as raw:
         for name, table in tables.items():
             container.write_table(raw.fileno(), skeleton, name, table)
-    container.seal(skeleton, "bundle", container.digests(file.header, tables, file.strings))
+    container.seal(skeleton, "bundle", digest_table(file.header, tables, file.strings))
 
 
 COMMANDS = (

@@ -36,8 +36,9 @@ import numpy as np
 from click.testing import CliRunner
 
 import opgen
-from opgen.bundle.format import container, file_bytes
+from opgen.bundle.format import file_bytes, first_block
 from opgen.bundle.format.digest import digest_of
+from opgen.bundle.format.root_digest import digest_table, root_digest
 from opgen.bundle.read.opening import OpenedFile
 from opgen.bundle.read.verify import verify
 from opgen.bundle.write.output import partial
@@ -110,7 +111,7 @@ def changed_bytes(whole: bytes, rng: Random) -> bytes:
     around = [span for span in file_bytes.outside(edges, len(whole)) if span[0] < span[1]]
     low, high = rng.choice(around) if rng.random() < 0.5 else around[-1]
     for _ in range(rng.choice((1, 1, 2, 8))):
-        at = rng.randrange(max(low, container.FIRST_BLOCK), max(high, container.FIRST_BLOCK + 1))
+        at = rng.randrange(max(low, first_block.SIZE), max(high, first_block.SIZE + 1))
         size = rng.choice((1, 4, 8, 64))
         new = rng.choice((b"\xff", b"\0", b"\x7f", bytes([rng.randrange(256)]))) * size
         data[at : at + size] = new[: max(len(data) - at, 0)]
@@ -192,11 +193,11 @@ def digested(path: Path) -> None:
         )
         file.close()
         tables = {name: table for name, table in file.tables.items() if name != "digests"}
-        table = container.digests(file.header, tables, file.strings)
+        table = digest_table(file.header, tables, file.strings)
         with h5py.File(path, "r+", libver=("v110", "v110")) as raw:
             del raw["digests"]
             raw.create_dataset("digests", data=table)
-            raw.attrs.modify("digest", np.bytes_(container.root_digest(table).encode()))
+            raw.attrs.modify("digest", np.bytes_(root_digest(table).encode()))
         resign(path)
 
 

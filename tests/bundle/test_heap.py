@@ -9,7 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
-from opgen.bundle.format.container import FIRST_BLOCK
+from opgen.bundle.format import first_block
 from opgen.bundle.read import heap
 
 TEXTS = ["", "a", "eight by", "é" * 5000, "", *map(str, range(3000)), "\u202e", "a"]
@@ -19,13 +19,13 @@ class HeapFile:
     """A file with texts, and the references to them."""
 
     def __init__(self, path: Path) -> None:
-        with h5py.File(path, "w", userblock_size=FIRST_BLOCK) as file:
+        with h5py.File(path, "w", userblock_size=first_block.SIZE) as file:
             texts = file.create_dataset("texts", data=TEXTS, dtype=h5py.string_dtype())
             place, self.asked = texts.id.get_offset(), texts.asstr()[()].tolist()
         self.data = bytearray(path.read_bytes())
         self.references = np.frombuffer(self.data, heap.REFERENCE, len(TEXTS), place).copy()
         self.bytes_read = 0
-        self.first = int(self.references["heap"].max()) + FIRST_BLOCK
+        self.first = int(self.references["heap"].max()) + first_block.SIZE
 
     def texts(self) -> list[str]:
         def read(start: int, size: int) -> np.ndarray:
@@ -87,7 +87,7 @@ def test_references_to_what_is_not_there_are_refused(
 def test_heaps_that_overlap_are_not_read_again_and_again(file: HeapFile) -> None:
     """Each of 2000 heaps is half of the file."""
     header = struct.pack("<4sB3xQ", b"GCOL", 1, 1 << 15)
-    file.data = bytearray(FIRST_BLOCK) + header * 2000 + bytes(1 << 15)
+    file.data = bytearray(first_block.SIZE) + header * 2000 + bytes(1 << 15)
     file.references = np.zeros(1900, heap.REFERENCE)
     file.references["bytes"], file.references["heap"] = 1, 16 * np.arange(1900)
     with pytest.raises(ValueError, match="no heap at byte"):

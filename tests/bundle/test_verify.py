@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import opgen
-from opgen.bundle.format import container, file_bytes
+from opgen.bundle.format import file_bytes, first_block
 from opgen.bundle.format.dtypes import DTYPES, BundleError
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.read.verify import verify
@@ -328,8 +328,8 @@ def resign(path: Path) -> None:
     whole[:4096] = b"\n".join(lines).rstrip(b"\0").ljust(4096, b"\0")
     path.write_bytes(whole)
     with open(path, "r+b") as raw:
-        digest = container.file_digest(path, raw.fileno(), data_ranges(whole), len(whole))
-        raw.seek(container.FIELD[0])
+        digest = first_block.file_digest(path, raw.fileno(), data_ranges(whole), len(whole))
+        raw.seek(first_block.FIELD[0])
         raw.write(digest.encode())
 
 
@@ -341,7 +341,7 @@ def data_ranges(whole: bytes | bytearray) -> list[tuple[int, int]]:
     ]
 
 
-def first_block(line: bytes, digit: bytes = b"1") -> bytes:
+def beginning(line: bytes, digit: bytes = b"1") -> bytes:
     return (line.ljust(31) + b"\nxxh3 " + digit * 32 + b"\nbytes 4096\n").ljust(4096, b"\0")
 
 
@@ -351,21 +351,21 @@ def first_block(line: bytes, digit: bytes = b"1") -> bytes:
         (None, "cannot read: No such file"),
         (b"", "not an opgen bundle"),
         (b"\x89HDF\r\n\x1a\n" * 2000, "not an opgen bundle"),
-        (first_block(b"opgen bundle 99"), "format 99 is newer than this opgen: update opgen"),
+        (beginning(b"opgen bundle 99"), "format 99 is newer than this opgen: update opgen"),
         (
-            first_block(b"opgen bundle 1"),
+            beginning(b"opgen bundle 1"),
             "format 1 was never released, and opgen does not read it: write it again",
         ),
-        (first_block(b"opgen bundle 9", b"0"), "was interrupted"),
-        (first_block(b"opgen bundle 9"), "do not match their digest"),
-        (first_block(b"opgen bundle 9") + b"more", "has 4100 bytes and was written with 4096"),
+        (beginning(b"opgen bundle 9", b"0"), "was interrupted"),
+        (beginning(b"opgen bundle 9"), "do not match their digest"),
+        (beginning(b"opgen bundle 9") + b"more", "has 4100 bytes and was written with 4096"),
         (
-            first_block(b"opgen bundle 9").replace(b"bytes", b"data 9 8\nbytes"),
+            beginning(b"opgen bundle 9").replace(b"bytes", b"data 9 8\nbytes"),
             "not an opgen bundle",
         ),
         *(
             (
-                first_block(b"opgen bundle 9")
+                beginning(b"opgen bundle 9")
                 .replace(b"bytes 4096\n", b"bytes 8192\n" + ranges)
                 .ljust(8192, b"\0"),
                 "contradicts itself",
@@ -378,7 +378,7 @@ def first_block(line: bytes, digit: bytes = b"1") -> bytes:
             )
         ),
         (
-            first_block(b"opgen results 2"),
+            beginning(b"opgen results 2"),
             "is an opgen results file, not a bundle file; opgen generate writes one",
         ),
     ],

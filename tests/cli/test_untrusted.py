@@ -27,7 +27,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import opgen
-from opgen.bundle.format import container
+from opgen.bundle.format import first_block
 from opgen.cli import main
 from tests.support import device_sample, unmeasured
 
@@ -149,16 +149,16 @@ def resealed(path: Path, change: Callable[[h5py.File], None]) -> None:
     """Change a file through h5py, and give it the size and digest that it has then."""
     with h5py.File(path, "r+") as file:
         change(file)
-    first = path.read_bytes()[: container.FIRST_BLOCK]
+    first = path.read_bytes()[: first_block.SIZE]
     ranges = tuple(
         (int(a), int(b)) for a, b in re.findall(rb"^data (\d+) (\d+)$", first, re.MULTILINE)
     )
     size = path.stat().st_size
     with open(path, "r+b") as raw:
-        digest = container.file_digest(path, raw.fileno(), ranges, size)
+        digest = first_block.file_digest(path, raw.fileno(), ranges, size)
         first = re.sub(rb"xxh3 \w+", b"xxh3 " + digest.encode(), first)
         first = re.sub(rb"bytes \d+", b"bytes %d" % size, first)
-        raw.write(first[: container.FIRST_BLOCK].ljust(container.FIRST_BLOCK, b"\0"))
+        raw.write(first[: first_block.SIZE].ljust(first_block.SIZE, b"\0"))
 
 
 @pytest.mark.parametrize(("name", "line"), [case for case in CASES if case[0].endswith(".h5")])

@@ -10,34 +10,27 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 import h5py
 import numpy as np
 
-from opgen.bundle.format import heading, schema
-from opgen.bundle.format.digest import Digest, digest_of
-from opgen.bundle.format.dtypes import hdf5_type, numpy_dtype, text
-from opgen.bundle.format.file_bytes import outside, pieces, write_at
+from opgen.bundle.format import first_block, heading
+from opgen.bundle.format.dtypes import hdf5_type, numpy_dtype
+from opgen.bundle.format.file_bytes import write_at
 from opgen.bundle.format.heading import Header
 from opgen.bundle.format.interrupts import deferred_interrupts
+from opgen.bundle.format.root_digest import digests_dtype, root_digest
 
-FIRST_BLOCK = 4096
-"""Bytes before HDF5's own, holding what is checked before HDF5 sees the file."""
-FIELD = (37, 69)
-"""Where the digest of the file stands in the first block: 32 hexadecimal digits."""
 PAGE = 4096
 """Bytes; datasets of so many and more begin at a multiple, and a blob has a multiple."""
 
 _CANNOT = (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 """What file systems say that cannot keep room."""
-UNKNOWN = "0" * 32
-"""What stands for the digest of a file that is not whole yet."""
 _TEXT, _HEADERS = 48, 1 << 16
 """Bytes that HDF5 needs beside each text, and for everything else of its own, at most."""
 
@@ -92,11 +85,13 @@ def begin(
         _HEADERS,
         sum(elements * numpy_dtype(name).itemsize for name, elements in blobs.items()),
     )
-    with _hdf5(path, "w", userblock_size=FIRST_BLOCK) as file:
+    with _hdf5(path, "w", userblock_size=first_block.SIZE) as file:
         for name, value in attributes.items():
             file.attrs[name] = heading.stored(value)
         file.attrs.create("complete", 0, dtype="u1")
-        file.attrs.create("digest", UNKNOWN.encode(), dtype=h5py.string_dtype("ascii", 64))
+        file.attrs.create(
+            "digest", first_block.UNKNOWN.encode(), dtype=h5py.string_dtype("ascii", 64)
+        )
         for name, elements in blobs.items():
             item = numpy_dtype(name).itemsize
             size = -(-elements * item // PAGE) * PAGE
@@ -146,7 +141,7 @@ def _headed(skeleton: Skeleton, kind: str, request: str = "") -> Skeleton:
     """With the size that the file has now, which its first block tells from here on."""
     whole = replace(skeleton, size=skeleton.path.stat().st_size)
     with open(skeleton.path, "r+b") as raw:
-        raw.write(first_block(kind, whole, request))
+        raw.write(first_block.unsealed(kind, whole.ranges, whole.size, request))
     return whole
 
 
@@ -198,38 +193,6 @@ def _keep_room(fd: int, start: int, end: int) -> bool:
     return True
 
 
-def digests_dtype(names: Iterable[str]) -> np.dtype:
-    """The type of ``/digests``: the name of a table and its XXH3."""
-    width = max(len(name.encode()) for name in (*names, "strings"))
-    own = {"table": text(width), "xxh3": h5py.string_dtype("ascii", 32)}
-    return schema.dtype(schema.BUNDLE["digests"], **own)
-
-
-def digests(attributes: Header, tables: Mapping[str, np.ndarray], strings: list[str]) -> np.ndarray:
-    """``/digests``: of the root's attributes (named ``/``), of the texts, and of each table's
-    bytes.
-    """
-    contents = {
-        "/": digest_of(heading.canonical(attributes)),
-        "strings": digest_of(b"".join(text.encode() + b"\0" for text in strings)),
-    }
-    for name, table in tables.items():
-        contents[name] = digest_of(np.ascontiguousarray(table).view(np.uint8).data)
-    return np.array(
-        [(name.encode(), digest.hex().encode()) for name, digest in contents.items()],
-        dtype=digests_dtype(tables),
-    )
-
-
-def root_digest(table: np.ndarray) -> str:
-    """The SHA-256 of ``/digests``, as lines of name, space, digits: what the contents of a file are
-    known by.
-    """
-    return sha256(
-        b"".join(name + b" " + digest + b"\n" for name, digest in table.tolist())
-    ).hexdigest()
-
-
 def write_table(fd: int, skeleton: Skeleton, name: str, table: np.ndarray) -> None:
     """Write one table over its place in the skeleton."""
     if len(table):
@@ -247,33 +210,14 @@ def seal(skeleton: Skeleton, kind: str, table: np.ndarray) -> str:
         file.attrs.modify("digest", np.bytes_(digest.encode()))
         file.attrs.modify("complete", np.uint8(1))
     with open(skeleton.path, "r+b") as raw:
-        raw.write(first_block(kind, skeleton))
-        raw.seek(FIELD[0])
-        raw.write(file_digest(skeleton.path, raw.fileno(), skeleton.ranges, skeleton.size).encode())
+        raw.write(first_block.unsealed(kind, skeleton.ranges, skeleton.size))
+        raw.seek(first_block.FIELD[0])
+        raw.write(
+            first_block.file_digest(
+                skeleton.path, raw.fileno(), skeleton.ranges, skeleton.size
+            ).encode()
+        )
     return digest
-
-
-def file_digest(path: Path, fd: int, ranges: Iterable[tuple[int, int]], size: int) -> str:
-    """XXH3 of every byte of an open file but its own field and the blobs, whose tensors have
-    digests in the tables.
-    """
-    digest = Digest()
-    for start, end in outside((FIELD, *ranges), size):
-        for _, piece in pieces(path, fd, start, end):
-            digest.update(piece.data)
-    return digest.hexdigest()
-
-
-def first_block(kind: str, skeleton: Skeleton, request: str = "") -> bytes:
-    """What stands before HDF5's own bytes while the digest of the file is not known."""
-    lines = [
-        f"opgen {kind} {heading.FORMAT_VERSION}".ljust(31),
-        f"xxh3 {UNKNOWN}",
-        f"bytes {skeleton.size}",
-    ]
-    lines += [f"data {start} {end}" for start, end in skeleton.ranges]
-    lines += [f"request {request}"] if request else []
-    return "\n".join([*lines, ""]).encode().ljust(FIRST_BLOCK, b"\0")
 
 
 def _dataset(file: h5py.File, name: str, kind: h5py.h5t.TypeID, size: int) -> h5py.h5d.DatasetID:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from opgen.bundle.format.container import FIRST_BLOCK
+from opgen.bundle.format import first_block
 
 REFERENCE = np.dtype([("bytes", "<u4"), ("heap", "<u8"), ("index", "<u4")])
 """What stands in the place of a text."""
@@ -29,7 +29,7 @@ def texts(references: np.ndarray, read: Callable[[int, int], np.ndarray], size: 
         raise ValueError("its texts are longer than the file")
     held: dict[tuple[int, int], bytes] = {}
     for heap in sorted({*wanted["heap"].tolist()}):
-        data = _heap(heap + FIRST_BLOCK, read, size)
+        data = _heap(heap + first_block.SIZE, read, size)
         size -= len(data)
         held |= {(heap, index): text for index, text in _within(data).items()}
     found = [held.get((heap, index), b"")[:length] for length, heap, index in references.tolist()]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import h5py
 import numpy as np
 
-from opgen.bundle.format import container, file_bytes, heading
+from opgen.bundle.format import file_bytes, first_block, heading
 from opgen.bundle.format.dtypes import DTYPES, BundleError, hdf5_type, numpy_dtype
 from opgen.bundle.format.heading import Header
 from opgen.bundle.format.interrupts import deferred_interrupts
@@ -107,7 +107,7 @@ class OpenedFile:
         """Where the blobs lie, once every other byte has matched the digest."""
         try:
             self.fd = os.open(self.path, os.O_RDONLY)
-            block = os.pread(self.fd, container.FIRST_BLOCK, 0)
+            block = os.pread(self.fd, first_block.SIZE, 0)
             size = self._size = os.fstat(self.fd).st_size
         except OSError as error:
             raise self.error(f"cannot read: {error.strerror}") from None
@@ -126,23 +126,21 @@ class OpenedFile:
                 else "was never released, and opgen does not read it: write it again"
             )
             raise self.error(f"format {int(first['version'])} {advice}")
-        if facts is None or len(block) < container.FIRST_BLOCK:
+        if facts is None or len(block) < first_block.SIZE:
             raise self.error(
                 f"not an opgen {self.kind} file, or its beginning is damaged; {_WRITES[self.kind]}"
             )
-        if facts["digest"].decode() == container.UNKNOWN:
+        if facts["digest"].decode() == first_block.UNKNOWN:
             raise self.error(_INTERRUPTED)
         if int(facts["size"]) != size:
             raise self.error(
                 f"has {size} bytes and was written with {int(facts['size'])}: truncated or damaged"
             )
         numbers = [int(n) for n in re.findall(rb"\d+", facts["ranges"])]
-        if [container.FIRST_BLOCK, *numbers, size] != sorted(
-            [container.FIRST_BLOCK, *numbers, size]
-        ):
+        if [first_block.SIZE, *numbers, size] != sorted([first_block.SIZE, *numbers, size]):
             raise self.error("damaged: its first block contradicts itself")
         ranges = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-        if container.file_digest(self.path, self.fd, ranges, size) != facts["digest"].decode():
+        if first_block.file_digest(self.path, self.fd, ranges, size) != facts["digest"].decode():
             raise self.error("damaged: its bytes do not match their digest")
         return ranges
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from opgen.bundle.format import container, dtypes, schema
+from opgen.bundle.format import dtypes, schema
 from opgen.bundle.format.dtypes import PARAMETER_KINDS, ROLES, words_of
 from opgen.bundle.format.layout import spread
+from opgen.bundle.format.root_digest import root_digest
 from opgen.bundle.format.schema import Column, Columns
 from opgen.bundle.format.tensorrow import NO_DATA
 from opgen.bundle.read.omitted_inputs import Checks, Tables, computed_inputs, drawn_inputs, spans
@@ -31,7 +32,7 @@ def unsoundness(file: OpenedFile) -> str:
 def _checks(file: OpenedFile) -> Checks:
     tables, declared = file.tables, schema.TABLES[file.kind]
     yield from _declared(file, declared)
-    yield container.root_digest(tables["digests"]) != file.digest, "the root digest does not match"
+    yield root_digest(tables["digests"]) != file.digest, "the root digest does not match"
     yield file.strings[:1] != [""], "the first text is not empty"
     yield from _lists(tables)
     rows, tensors = tables[schema.ROWS[file.kind]], tables["tensors"]

@@ -12,6 +12,7 @@ import numpy as np
 from opgen.bundle.format import container
 from opgen.bundle.format.digest import digest_column
 from opgen.bundle.format.dtypes import WORDS, BundleError, room
+from opgen.bundle.format.root_digest import digest_table
 from opgen.bundle.format.tensorrow import DRAWN, TensorRow
 from opgen.bundle.read.contents import BundleTables
 from opgen.bundle.read.finished import FinishedFile
@@ -42,7 +43,7 @@ def _tables(file: FinishedFile) -> Iterator[str]:
     """Tables against ``/digests``, and tensors that are not where the tables have room for them."""
     stored = dict(file.tables["digests"].tolist())
     tables = {name: table for name, table in file.tables.items() if name != "digests"}
-    known = dict(container.digests(file.header, tables, file.strings).tolist())
+    known = dict(digest_table(file.header, tables, file.strings).tolist())
     yield from (
         f"{name.decode(errors='replace')} does not match its digest"
         for name in sorted(known.keys() | stored.keys())

@@ -22,6 +22,7 @@ from opgen.bundle.format.dtypes import (
 )
 from opgen.bundle.format.file_bytes import StoredBytes
 from opgen.bundle.format.heading import Header
+from opgen.bundle.format.root_digest import digest_table
 from opgen.bundle.format.schema import NO_STATUS
 from opgen.bundle.results.reader import ResultsFile
 from opgen.bundle.write.pools import Lists, Strings
@@ -144,7 +145,7 @@ def write(
                 _copy(answer.id, output, file.fileno(), skeleton, position)
             if progress is not None:
                 progress(1)
-    return container.seal(skeleton, "results", container.digests(header, tables, strings.all))
+    return container.seal(skeleton, "results", digest_table(header, tables, strings.all))
 
 
 def _copy(case: str, output: Output, fd: int, skeleton: Skeleton, position: int) -> None:

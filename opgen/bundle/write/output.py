@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from opgen.bundle.format.container import FIRST_BLOCK
+from opgen.bundle.format import first_block
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.file_bytes import write_at
 from opgen.model import size
@@ -155,7 +155,7 @@ class LockedOutput:
         """Whether the unfinished file is a bundle to go on from: its first block names the request
         once the file has room for everything.
         """
-        return b"\nrequest " in os.pread(self.fd, FIRST_BLOCK, 0)
+        return b"\nrequest " in os.pread(self.fd, first_block.SIZE, 0)
 
     @property
     def holds_answers(self) -> bool:

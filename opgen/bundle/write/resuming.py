@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from opgen.bundle.format import container, file_bytes
+from opgen.bundle.format import file_bytes, first_block
 from opgen.bundle.format.container import Skeleton
 from opgen.bundle.format.digest import DIGEST_TYPE, digest_of
 from opgen.bundle.format.dtypes import BundleError
@@ -52,7 +52,7 @@ def adopt(claim: LockedOutput, fresh: Skeleton, request: str) -> Skeleton:
     """Give an unfinished file everything of a fresh one but the data. BundleError where it was to
     become another one.
     """
-    wanted = container.first_block("bundle", fresh, request)
+    wanted = first_block.unsealed("bundle", fresh.ranges, fresh.size, request)
     if os.pread(claim.fd, len(wanted), 0) != wanted:
         raise BundleError(
             f"{claim.partial}: was started for another suite (cases, seed, specs, plans or"

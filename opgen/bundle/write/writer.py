@@ -15,6 +15,7 @@ from opgen.bundle.format.digest import Bytes
 from opgen.bundle.format.dtypes import BundleError
 from opgen.bundle.format.interrupts import deferred_interrupts
 from opgen.bundle.format.layout import Layout
+from opgen.bundle.format.root_digest import digest_table, root_digest
 from opgen.bundle.format.seeds import Seeds
 from opgen.bundle.write import resuming, tables
 from opgen.bundle.write.blocks import Arrays, Blocks
@@ -85,8 +86,8 @@ class Writer(Closing):
         if self._tables is not None:
             return self._tables
         claim, built = self._open(), self._built()
-        digests = container.digests(self.header, built.tables, built.strings)
-        request = container.root_digest(digests) if self._keep else ""
+        digests = digest_table(self.header, built.tables, built.strings)
+        request = root_digest(digests) if self._keep else ""
         skeleton = container.describe(
             self._skeleton, "bundle", built.tables, built.strings, request
         )
@@ -163,7 +164,7 @@ class Writer(Closing):
                 if not self._done.all():
                     raise BundleError(f"{self.path}: not complete: {self._missing()}")
                 container.write_table(claim.fd, self._skeleton, "tensors", built.tables["tensors"])
-                digests = container.digests(self.header, built.tables, built.strings)
+                digests = digest_table(self.header, built.tables, built.strings)
                 self.digest = container.seal(self._skeleton, "bundle", digests)
                 claim.keep()
         except BaseException as error:
