@@ -22,11 +22,13 @@ OPERATORS = sorted(catalog().operators)
 
 COVERED_BY = {
     "test_bundle.py": (
-        "bundle.write.arguments bundle.read.batches bundle.write.blocks bundle.read.call_columns"
+        "bundle.write.arguments bundle.read.batches bundle.read.case_arguments"
+        " bundle.write.blocks bundle.read.call_columns"
         " bundle.format.digest bundle.read.finished bundle.write.pools"
         " bundle.write.tables bundle.write.tensors bundle.read.contents"
     ),
     "test_hostile.py": "bundle.read.opening",
+    "test_soundness.py": "bundle.read.sound_tensors bundle.read.table_checks",
     "test_merging.py": "bundle.read.readback",
     "test_ids.py": "report.terminal",
     "test_report.py": "report.origin",

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from opgen.bundle.format.dtypes import ROLES, WORDS
+from opgen.bundle.format.dtypes import ROLES
 from opgen.bundle.format.tensorrow import TensorRow
+from opgen.bundle.read.case_arguments import arguments
 from opgen.bundle.read.contents import BundleTables
 from opgen.bundle.read.finished import LazyArrays
-from opgen.calls import reals
 from opgen.calls.call_json import folded, plain
-from opgen.calls.typed import value_of
 from opgen.model import (
-    AclScalar,
     Argument,
     Break,
     Bucket,
@@ -25,15 +22,9 @@ from opgen.model import (
     Expectation,
     Kind,
     LibraryAnswer,
-    TensorDesc,
     row_major,
 )
 
-_ITEMS: Mapping[str, Callable[[int], float]] = {
-    "int_array": int,
-    "bool_array": bool,
-    "float_array": reals.of_bits,
-}
 _INPUT, _OUTPUT, _GOLDEN, _BOUND, _PLACES, _ = ROLES.values()
 _BASIS = {"accepted": "observed"}
 """The word of a column for a basis of which it says more."""
@@ -225,47 +216,13 @@ class CaseView:
     @property
     def args(self) -> dict[str, Argument]:
         """The arguments of the call, in prototype order."""
-        bundle, first = self.bundle, self._number("first_tensor")
-        described = {
-            bundle.names[row.name]: self._desc(row, first + i)
-            for i, row in enumerate(self.tensor_rows)
-            if row.role < _GOLDEN
-        }
-        values = bundle.tables[f"attributes/{self.op}"][self._number("attributes_row")].item()
-        args: dict[str, Argument] = {}
-        for name, kind, column, null, dtype in bundle.parameters[self.op]:
-            if kind == "tensor":
-                args[name] = described.get(name)
-            elif kind == "null" or (null >= 0 and values[null]):
-                args[name] = None
-            elif kind.endswith("_array"):
-                items = bundle.sequence(values[column])
-                args[name] = None if items is None else tuple(map(_ITEMS[kind], items))
-            elif kind == "scalar":
-                word = WORDS[values[dtype]]
-                args[name] = AclScalar(value_of(values[column], word), word)
-            elif kind == "string":
-                args[name] = bundle.strings[values[column]]
-            else:
-                args[name] = values[column]
-        return args
+        number, first = self._number("attributes_row"), self._number("first_tensor")
+        return arguments(self.bundle, self.op, number, self.tensor_rows, first)
 
     @property
     def asked(self) -> Call:
         """The call as it is judged and put into tables."""
         return Call(self.op, self.product, self.args)
-
-    def _desc(self, row: TensorRow, number: int) -> TensorDesc:
-        bundle = self.bundle
-        return TensorDesc(
-            bundle.sequence(row.shape) or (),
-            bundle.words["tensors.dtype"][row.dtype],
-            bundle.words["tensors.format"][row.format],
-            bundle.sequence(row.strides),
-            row.offset,
-            bundle.sequence(row.storage_shape),
-            bundle.ranges.get(number),
-        )
 
     def _view(self, row: TensorRow) -> np.ndarray:
         """The logical view of a tensor on its storage; a bundle whose views leave theirs is not

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeAlias
-
 import numpy as np
 
 from opgen.bundle.format import dtypes
 from opgen.bundle.format.dtypes import ROLES
 from opgen.bundle.format.layout import spread
 from opgen.bundle.format.tensorrow import DRAWN, NO_DATA
+from opgen.bundle.read.table_checks import Checks, Tables, spans
 from opgen.numerics.formats import DTYPES, FLOATING
-
-Tables: TypeAlias = Mapping[str, np.ndarray]
-Checks: TypeAlias = Iterator[tuple[object, str]]
-"""Whether something is wrong, and what that is. A check relies on those before it."""
 
 _FLOATING = [dtypes.DTYPES[word] for word in FLOATING]
 _WHOLE = [dtypes.DTYPES[word] for word, facts in DTYPES.items() if facts.whole]
-
-
-def spans(tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-    """(lists,) int64 each: where lists begin in the integers, and how long they are."""
-    return tables["lists"]["start"].astype(np.int64), tables["lists"]["length"].astype(np.int64)
 
 
 def drawn_inputs(tables: Tables) -> Checks:

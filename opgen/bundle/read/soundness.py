@@ -12,16 +12,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from opgen.bundle.format import dtypes, schema
-from opgen.bundle.format.dtypes import PARAMETER_KINDS, ROLES, words_of
-from opgen.bundle.format.layout import spread
+from opgen.bundle.format.dtypes import PARAMETER_KINDS, words_of
 from opgen.bundle.format.root_digest import root_digest
 from opgen.bundle.format.schema import Column, Columns
-from opgen.bundle.format.tensorrow import NO_DATA
-from opgen.bundle.read.omitted_inputs import Checks, Tables, computed_inputs, drawn_inputs, spans
+from opgen.bundle.read.omitted_inputs import computed_inputs, drawn_inputs
 from opgen.bundle.read.opening import OpenedFile
-from opgen.calls.argument_json import MAX_ITEMS, MAX_RANK
+from opgen.bundle.read.sound_tensors import tensor_places, tensor_roles, tensor_shapes
+from opgen.bundle.read.table_checks import Checks, Tables, holding, spans
+from opgen.calls.argument_json import MAX_ITEMS
 from opgen.calls.vocabulary import vocabulary
-from opgen.numerics.formats import DTYPES
 
 
 def unsoundness(file: OpenedFile) -> str:
@@ -45,7 +44,7 @@ def _checks(file: OpenedFile) -> Checks:
         yield from _follow(rows, tables["breaks"], "breaks", "case")
         yield from _attributes(tables)
         yield from _codes(tables)
-        yield from _outputs(tensors)
+        yield from tensor_roles(tensors)
         yield from drawn_inputs(tables)
     else:
         yield from _follow(rows, tensors, "tensors", "result")
@@ -55,8 +54,8 @@ def _checks(file: OpenedFile) -> Checks:
         )
     for name in sorted(tables.keys() - declared.keys()):
         yield True, f"{name} is not a table that it can have"
-    yield from _places(file)
-    yield from _shapes(tables)
+    yield from tensor_places(file)
+    yield from tensor_shapes(tables)
     if file.kind == "bundle":
         yield from computed_inputs(tables)
 
@@ -110,13 +109,6 @@ def _lists(tables: Tables) -> Checks:
     )
     yield lengths.max(initial=0) > MAX_ITEMS, f"a list is longer than {MAX_ITEMS}"
     yield lengths[:2].tolist() != [0, 0], "the first two lists are not empty"
-
-
-def _holding(tables: Tables, wrong: np.ndarray) -> np.ndarray:
-    """(lists,) bool: one of the list's integers is ``wrong``, of which there is a bool for each."""
-    starts, lengths = spans(tables)
-    counted = np.concatenate([[0], np.cumsum(wrong)])
-    return np.asarray(counted[starts + lengths] > counted[starts])
 
 
 def _ids(ids: list[bytes]) -> Checks:
@@ -192,107 +184,7 @@ def _attributes(tables: Tables) -> Checks:
 def _codes(tables: Tables) -> Checks:
     """Status codes that none can be, and cases that admit none."""
     lengths, least = tables["lists"]["length"], min(dtypes.CODE_WORDS.values())
-    wrong = (lengths == 0) | _holding(tables, tables["integers"] < least)
+    wrong = (lengths == 0) | holding(tables, tables["integers"] < least)
     yield wrong[tables["cases"]["codes"]].any(), "codes of a case are not status codes"
     wrong[0] = False  # nothing is known
     yield wrong[tables["cases"]["library_codes"]].any(), "library_codes of a case are not codes"
-
-
-def _places(file: OpenedFile) -> Checks:
-    """Tensors whose data are not there."""
-    tensors, room = file.tables["tensors"], np.full(256, NO_DATA - 1)
-    for number, blob in file.blobs.items():
-        room[number] = blob.elements
-    beyond = tensors["position"] > room[tensors["dtype"]] - tensors["elements"]
-    yield (beyond & (tensors["position"] >= 0)).any(), "a tensor lies outside the data of its dtype"
-
-
-def _shapes(tables: Tables) -> Checks:
-    """Tensors of more axes than one can have; data of tensors with extents below zero, or of
-    another number of elements than their shape has; views that leave them.
-    """
-    tensors, integers = tables["tensors"], tables["integers"]
-    starts, lengths = spans(tables)
-    viewed = "strides" in (tensors.dtype.names or ())
-    for column in ("shape", "strides", "storage_shape") if viewed else ("shape",):
-        yield (
-            lengths[tensors[column]].max(initial=0) > MAX_RANK,
-            f"a tensor has more than {MAX_RANK} axes",
-        )
-    tensors = tensors[tensors["position"] != NO_DATA]
-    edges = np.stack([starts, starts + lengths], axis=1).reshape(-1)
-    product = np.where(
-        lengths > 0,
-        np.multiply.reduceat(np.append(integers, 1).astype(np.float64), edges)[::2],
-        1.0,
-    )
-    shape, elements = tensors["shape"], tensors["elements"]
-    yield (
-        _holding(tables, integers < 0)[shape].any(),
-        "a tensor with data has fewer elements than none",
-    )
-    none = np.zeros(len(tensors), dtype=np.int64)
-    strides, storage, offset = (
-        tensors[name] if viewed else none for name in ("strides", "storage_shape", "offset")
-    )
-    told = (strides == 0) & (offset == 0) | (storage > 0)
-    yield (
-        (product[np.where(storage > 0, storage, shape)] != elements)[told].any(),
-        "a tensor has another number of elements than its shape",
-    )
-    given = np.flatnonzero(strides)
-    yield (
-        (lengths[strides[given]] != lengths[shape[given]]).any(),
-        "a tensor with data has strides of another rank",
-    )
-    view, within = spread(lengths[shape[given]])
-    steps = (integers[starts[shape[given]][view] + within] - 1.0) * integers[
-        starts[strides[given]][view] + within
-    ]
-    low, high = offset.astype(np.float64), offset + np.maximum(product[shape] - 1, 0)
-    low[given] += np.bincount(view, np.minimum(steps, 0), len(given))
-    high[given] = offset[given] + np.bincount(view, np.maximum(steps, 0), len(given))
-    yield ((low < 0) | (high >= elements))[product[shape] > 0].any(), "a view leaves its data"
-
-
-def _among(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Which values are known; few bundles have any to ask of, and numpy would sort all the same."""
-    if len(values) and len(known):
-        return np.isin(values, known)
-    return np.zeros(len(values), dtype=bool)
-
-
-def _outputs(tensors: np.ndarray) -> Checks:
-    """Tensors that stand there twice; goldens and bounds without an output, which may be an input
-    too, or of another shape or dtype than belongs to it.
-    """
-    role = tensors["role"]
-    key = tensors["case"].astype(np.int64) << 16 | tensors["name"]
-    own = np.sort(key * len(ROLES) + np.maximum(role, ROLES["output"]))
-    yield (own[1:] == own[:-1]).any(), "a case has the same tensor twice"
-    outputs = np.flatnonzero(role <= ROLES["output"])
-    outputs = outputs[np.argsort(key[outputs], kind="stable")]
-    places = np.flatnonzero(role == ROLES["places"])
-    sample = key << 32 | tensors["shape"]
-    yield (tensors["dtype"][places] != dtypes.DTYPES["INT64"]).any(), "places are not INT64"
-    alone = ~_among(sample[places], sample[role == ROLES["golden"]])
-    yield alone.any(), "places belong to no golden of as many elements"
-    sums = np.flatnonzero(role == ROLES["sums"])
-    other = (tensors["dtype"][sums] != dtypes.DTYPES["DOUBLE"]) | (
-        tensors["elements"][sums] % 2 > 0
-    )
-    yield other.any(), "sums are not pairs of DOUBLE"
-    yield (~_among(key[sums], key[places])).any(), "sums belong to no output with places"
-    for kind in ("golden", "bound"):
-        kept = np.full(256, NO_DATA - 1)
-        for word, facts in DTYPES.items():
-            kept[dtypes.DTYPES[word]] = dtypes.DTYPES[getattr(facts, kind)]
-        rows = np.flatnonzero(role == ROLES[kind])
-        yield len(rows) and not len(outputs), f"a {kind} belongs to no output"
-        of = outputs[np.searchsorted(key[outputs], key[rows]).clip(max=len(outputs) - 1)]
-        shape = tensors["shape"]
-        right = (key[of] == key[rows]) & (
-            (shape[of] == shape[rows]) | _among(sample[rows], sample[places])
-        )
-        right &= kept[tensors["dtype"][of]] == tensors["dtype"][rows]
-        yield not right.all(), f"a {kind} belongs to no output of its shape"
