@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import erfc, sqrt
 
 import numpy as np
 import pytest
@@ -75,6 +76,24 @@ def test_no_correct_sum_is_unusual(recipe: str, depth: int) -> None:
         for to in (nearest, cut) if recipe in {*RECIPES, "positive"} else (nearest,):
             assert (np.abs(add(terms, to) - golden) <= most).all(), (add, to)
     assert recipe not in RECIPES or np.median(most / limit) < 0.9
+
+
+def test_roundings_as_large_as_all_terms_together_pass_it_once_in_hundreds_of_billions() -> None:
+    """A 1, and then terms whose sums stay near it; what the size of the golden adds to the likely
+    share is left aside.
+    """
+    depth, outputs, random = 4096, 1 << 15, np.random.default_rng(29)
+    golden = np.full(outputs, 1 + 2.0**-10)
+    device, magnitude = golden.astype(np.float32), golden.copy()
+    for _ in range(depth - 1):
+        term = random.integers(-(2**16), 2**16, outputs) * 2.0**-36
+        golden, magnitude = golden + term, magnitude + np.abs(term)
+        device += term.astype(np.float32)
+    assert ((golden > 1) & (magnitude < 1.004)).all()
+    limit = bound(golden, magnitude, depth, "FLOAT").astype(np.float64)
+    most = likely_error(limit, np.zeros(outputs), magnitude, depth, "FLOAT")
+    deviations = most.mean() / np.std(device - golden)
+    assert 1e11 < 1 / erfc(deviations / sqrt(2)) < 5e11
 
 
 @pytest.mark.parametrize("recipe", ["grid", "normal"])
