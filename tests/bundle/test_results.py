@@ -19,6 +19,7 @@ from opgen.bundle.read.reader import Bundle
 from opgen.bundle.read.verify import verify
 from opgen.bundle.results.reader import ResultsFile
 from opgen.numerics.formats import DTYPES
+from tests.support import device_sample
 from tests.support.bundle_sample import BFLOAT16, bits, same_bits, sample
 
 
@@ -86,6 +87,20 @@ def test_round_trip(bundle: Bundle, tmp_path: Path) -> None:
         with pytest.raises(KeyError, match="no case 'x'"):
             results["x"]
     assert verify(tmp_path / "r.h5") == []
+
+
+def test_several_outputs_stay_apart_in_the_order_in_which_they_were_given(tmp_path: Path) -> None:
+    calls = {"norm": device_sample.CALLS["norm-plain"]}
+    with opgen.open(device_sample.write(tmp_path / "norm.h5", calls)) as bundle:
+        golden = bundle["norm"].golden
+        given = {name: golden[name].astype(np.float32) for name in reversed([*golden])}
+        with opgen.Results.create(tmp_path / "r.h5", bundle) as results:
+            results.add("norm", 0, given, 0, unwritten={"gradGammaOut": 2})
+    with opgen.Results.open(tmp_path / "r.h5") as found:
+        one = found["norm"]
+        assert list(one.outputs) == list(given) and len(given) == 3
+        assert all(same_bits(one.outputs[name], array) for name, array in given.items())
+        assert one.unwritten == {"gradGammaOut": 2}
 
 
 def test_a_wider_dump_is_rounded_to_the_dtype_of_its_tensor(bundle: Bundle, tmp_path: Path) -> None:

@@ -83,6 +83,8 @@ def test_few_join_the_finding_of_their_kind_that_most_calls_show() -> None:
         pytest.param(Finding(("self.dtype",), "self.rank == 3", 0, (1, 2, 3), 3, True), id="when"),
         pytest.param(Finding(("self.dtype",), "", 0, (1, 2, 3), 5, True, (8, 9)), id="against"),
         pytest.param(few("self.rank", 4, 5), id="the same two calls"),
+        pytest.param(few("self.rank", 6, 7, status=561103), id="few of another status"),
+        pytest.param(few("self.rank", 6, 7, differs=False), id="few as the page"),
     ],
 )
 def test_few_of_another_kind_stay_a_hint(other: Finding) -> None:
