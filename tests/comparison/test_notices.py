@@ -50,7 +50,7 @@ def table() -> list[Row]:
 class Setup(NamedTuple):
     """The calls of a bundle, some of their data, and what is answered instead of what is right;
     ``concerned`` are the cases that have the verdict. ``again`` is what a repeated run answers,
-    ``says`` what the report says then.
+    ``says`` what the report says then, ``device`` whose answers the results are.
     """
 
     calls: dict[str, Any]
@@ -60,6 +60,7 @@ class Setup(NamedTuple):
     waivers: str = ""
     again: Callable[[CaseView, dict[str, Any]], Answer] | None = None
     says: str = ""
+    device: str = "one"
 
 
 def calls(*names: str) -> dict[str, Any]:
@@ -91,6 +92,7 @@ def near(case: CaseView, right: dict[str, Any], status: Any) -> Answer:
     return right if case.nearest_valid else {"status": status}
 
 
+NAMELESS = "the results name no device"
 PAIR, SHARD = "pad_height", "shard"
 GENERATED: dict[str, dict[str, Any]] = {
     PAIR: {"cases": [f"*.invalid.{PAIR}.*"], "products": ["ascend910b"]},
@@ -106,50 +108,86 @@ WIDE = {
 SETUPS = {
     "nothing: a right device": Setup(calls("pad-FLOAT", "norm-plain", "stated-divisor")),
     "nothing: a right status alone, without data": Setup(calls("stated-divisor")),
-    "one element is one step beyond its bound": Setup(calls("norm-plain"), moved(1.0001)),
-    "every case is inconclusive": Setup(calls("conv-nothing")),
-    "every case is skipped": Setup(calls("pad-FLOAT"), only("pad-FLOAT", status="skipped")),
+    "one element is one step beyond its bound": Setup(
+        calls("norm-plain"), moved(1.0001), says="elements beyond the bound; worst at"
+    ),
+    "every case is inconclusive": Setup(
+        calls("conv-nothing"), says="1 inconclusive: the call asks for no output"
+    ),
+    "every case is skipped": Setup(
+        calls("pad-FLOAT"),
+        only("pad-FLOAT", status="skipped"),
+        says="1 of 1 cases: no reason given",
+    ),
     "every case with data is skipped, and all statuses are right": Setup(
-        calls("pad-FLOAT", "stated-divisor"), only("pad-FLOAT", status="skipped"), {}, "pad-FLOAT"
+        calls("pad-FLOAT", "stated-divisor"),
+        only("pad-FLOAT", status="skipped"),
+        {},
+        "pad-FLOAT",
+        says="no case that has data was judged",
     ),
     "every case is missing, and waived": Setup(
-        calls("pad-FLOAT"), lambda case, right: None, waivers="missing"
+        calls("pad-FLOAT"), lambda case, right: None, waivers="missing", says="waived pad-FLOAT: r"
     ),
     "the page leaves the answer to every case open": Setup(
-        calls("disputed-cube", "assumed-stride"), refused(161002)
+        calls("disputed-cube", "assumed-stride"), refused(161002), says="nothing proved"
     ),
     "a call that the page forbids without a code is accepted": Setup(
-        calls("pad-FLOAT", "unstated-pad"), only("unstated-pad", status=0), concerned="unstated-pad"
+        calls("pad-FLOAT", "unstated-pad"),
+        only("unstated-pad", status=0),
+        concerned="unstated-pad",
+        says="accepts calls that the page forbids (left_below_width)",
     ),
     "the published library's deviation, alone": Setup(
-        calls("stated-divisor"), lambda case, right: {"status": 0, "outputs": sample.right(case)}
+        calls("stated-divisor"),
+        lambda case, right: {"status": 0, "outputs": sample.right(case)},
+        says="status 0, as the published library; the page admits 161002",
     ),
     "a code of the runtime is returned where any code of an argument check would pass": Setup(
-        calls("pad-FLOAT", "unstated-pad"), only("unstated-pad", status=507899), {}, "unstated-pad"
+        calls("pad-FLOAT", "unstated-pad"),
+        only("unstated-pad", status=507899),
+        {},
+        "unstated-pad",
+        says="status 507899, expected any error",
     ),
-    "the device is lost: every call gets 507899": Setup({PAIR: None}, refused(507899)),
+    "the device is lost: every call gets 507899": Setup(
+        {PAIR: None}, refused(507899), says="status 507899, expected 0"
+    ),
     "every call is refused: each invalid call and its nearest valid call": Setup(
-        {PAIR: None}, refused(161002), concerned=".invalid."
+        {PAIR: None},
+        refused(161002),
+        concerned=".invalid.",
+        says="its nearest valid call is refused too, with 161002",
     ),
     "the nearest valid call of an invalid one was skipped": Setup(
-        {PAIR: None}, lambda case, right: near(case, right, "skipped"), concerned=".invalid."
+        {PAIR: None},
+        lambda case, right: near(case, right, "skipped"),
+        concerned=".invalid.",
+        says="though their nearest valid call was not run: 1",
     ),
     "an element with an infinite bound was never written": Setup(
-        calls("pad-FLOAT"), only("pad-FLOAT", unwritten={"gradInput": 1})
+        calls("pad-FLOAT"),
+        only("pad-FLOAT", unwritten={"gradInput": 1}),
+        says="gradInput: 1 elements were never written",
     ),
     "goldens are all zero, and nobody knows what was written": Setup(
         calls("pad-FLOAT"),
         only("pad-FLOAT", unwritten=None),
         {"pad-FLOAT": {"gradOutput": [0.0] * 336}},
+        says="1 inconclusive: every golden is zero",
     ),
     "goldens are all zero, and all was written": Setup(
         calls("pad-FLOAT"), given={"pad-FLOAT": {"gradOutput": [0.0] * 336}}
     ),
     "more than half of the elements have no finite bound": Setup(
-        {"far": sample.pad(padding=(1, 0, 0, 0))}, given={"far": FAR}
+        {"far": sample.pad(padding=(1, 0, 0, 0))},
+        given={"far": FAR},
+        says="65 of 120 elements have no finite bound",
     ),
     "every finite bound is at least 1/16 of its golden": Setup(
-        calls("norm-plain"), given={"norm-plain": WIDE}
+        calls("norm-plain"),
+        given={"norm-plain": WIDE},
+        says="no bound is below 0.0625 of its golden",
     ),
     "an output is written though it is masked out": Setup(
         calls("conv-masked"),
@@ -158,17 +196,25 @@ SETUPS = {
             "outputs": right["outputs"] | MASKED,
             "unwritten": right["unwritten"] | {"gradWeight": 3},
         },
+        says="masked out: 1, such as conv-masked",
     ),
     "the device writes memory outside its outputs": Setup(
-        calls("pad-FLOAT"), only("pad-FLOAT", run_status="overrun")
+        calls("pad-FLOAT"),
+        only("pad-FLOAT", run_status="overrun"),
+        says="overrun in the second phase",
     ),
     "a case that passed is skipped now": Setup(
-        calls("pad-FLOAT", "norm-plain"), only("pad-FLOAT", status="skipped"), {}, "pad-FLOAT"
+        calls("pad-FLOAT", "norm-plain"),
+        only("pad-FLOAT", status="skipped"),
+        {},
+        "pad-FLOAT",
+        says="1 of 2 cases: no reason given",
     ),
     "only one of several cases was answered": Setup(
         calls("pad-FLOAT", "norm-plain"),
         lambda case, right: right if case.id == "pad-FLOAT" else None,
         concerned="norm-plain",
+        says="missing norm-plain no answer in the results",
     ),
     "a repeated run gives other bits": Setup(
         calls("norm-plain"),
@@ -180,7 +226,7 @@ SETUPS = {
         again=lambda case, right: {"status": "crash"} if case.id == "pad-FLOAT" else None,
         says="again.h5 does not repeat all cases (1 without an answer, 1 with another status): 2",
     ),
-    "the results name no device": Setup(calls("norm-plain"), says="the results name no device"),
+    "the results name no device": Setup(calls("norm-plain"), says=NAMELESS, device=""),
     "the bundle is one shard of a suite": Setup({SHARD: None}, says="is shard 1/40 of a suite"),
     "every output is off by less than its bound": Setup(calls("norm-plain"), moved(0.9)),
 }
@@ -201,7 +247,7 @@ def write(setup: Setup, folder: Path) -> None:
         sample.write(folder / "b.h5", setup.calls, setup.given)
     with opgen.open(folder / "b.h5") as bundle:
         answer(bundle, folder / "right.h5", lambda case, right: right)
-        answer(bundle, folder / "r.h5", setup.answer)
+        answer(bundle, folder / "r.h5", setup.answer, setup.device)
         if setup.again:
             answer(bundle, folder / "again.h5", setup.again)
     text = f'- {{case: "*", verdict: {setup.waivers}, reason: r, expires: 2999-01-31}}\n'
@@ -209,9 +255,12 @@ def write(setup: Setup, folder: Path) -> None:
 
 
 def answer(
-    bundle: Bundle, path: Path, answers: Callable[[CaseView, dict[str, Any]], Answer]
+    bundle: Bundle,
+    path: Path,
+    answers: Callable[[CaseView, dict[str, Any]], Answer],
+    device: str = "one",
 ) -> None:
-    with opgen.Results.create(path, bundle) as results:
+    with opgen.Results.create(path, bundle, header={"device": device}) as results:
         for case in bundle:
             said = answers(case, right(case))
             if said is not None:
@@ -240,7 +289,8 @@ def test_every_command_says_what_the_manual_says(
     codes = [run(*diff, "--junit", "j.xml", "--html", "r.html"), run(*diff, "--strict")]
     codes.append(int(bool(ElementTree.parse("j.xml").findall(".//failure"))))
     codes.append(int('<h1><span class="bad">' in Path("r.html").read_text(encoding="utf-8")))
-    assert setup.says in said[0]
+    assert setup.says in said[0] and (setup.says or row.verdict == "passed")
+    assert (NAMELESS in said[0]) == (not setup.device)
     options = "--opgen-bundle", "b.h5", "--opgen-results", "r.h5", "--opgen-waivers", "w.yaml"
     plugins = "-p", "opgen.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:unraisableexception"
     codes.append(int(pytest.main([*plugins, *options])))  # the last looks through all of memory
