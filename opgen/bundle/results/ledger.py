@@ -10,11 +10,11 @@ import numpy as np
 from opgen.bundle.format import heading
 from opgen.bundle.format.dtypes import DTYPES, NAMES, BundleError
 from opgen.bundle.format.heading import Header
-from opgen.bundle.format.schema import NOT_KNOWN
+from opgen.bundle.format.schema import NO_STATUS, NOT_KNOWN
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results import checks
-from opgen.bundle.results.answers import CaseAnswer, Output
-from opgen.bundle.results.reader import said
+from opgen.bundle.results.answers import CaseAnswer, Output, answers_of
+from opgen.bundle.results.reader import ResultsFile, said
 from opgen.bundle.write.journal import Entry, Journal
 
 _FIRST = {"opgen answers": 3}
@@ -69,10 +69,10 @@ class Ledger:
                 raise BundleError("is neither a header nor an answer")
 
     def begin(self, resumed: bool) -> None:
-        """Forget what is there, and begin."""
+        """Drop what the file holds, and begin."""
         self._journal.clear()
         self._journal.add({**_FIRST, "resumed": resumed})
-        self.resumed, self.header, self.answers = resumed, {}, {}
+        self.resumed, self.header = resumed, {}
 
     def note(self, header: Header) -> None:
         """Write the header of the results down, if it is another one."""
@@ -80,12 +80,21 @@ class Ledger:
             self._journal.add({"header": header})
             self.header = dict(header)
 
+    def complete(self, file: ResultsFile) -> None:
+        """Take over the answers of a finished file to cases that have none here, or none with a
+        status.
+        """
+        for result in file:
+            list(result.outputs.values())  # what is damaged is told now, not at the end
+        for answer in answers_of(file):
+            left = self.answers.setdefault(answer.row, answer)
+            if left.word == NO_STATUS != answer.word:
+                self.answers[answer.row] = answer
+
     def add(
         self, answer: CaseAnswer, arrays: Mapping[str, np.ndarray], unwritten: Mapping[str, int]
-    ) -> CaseAnswer:
-        """Write an answer down with its outputs, of which it says nothing yet; returns it with
-        them.
-        """
+    ) -> None:
+        """Write an answer down with its outputs, of which it says nothing yet."""
         told = [
             (name, DTYPES[NAMES[array.dtype]], array.shape, unwritten.get(name, NOT_KNOWN))
             for name, array in arrays.items()
@@ -95,4 +104,4 @@ class Ledger:
             {"answer": answer.facts, "outputs": told}, [array.view(np.uint8).data for array in flat]
         )
         outputs = (Output(*facts, raw) for facts, raw in zip(told, data, strict=True))
-        return answer._replace(outputs=tuple(outputs))
+        self.answers[answer.row] = answer._replace(outputs=tuple(outputs))

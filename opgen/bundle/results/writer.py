@@ -17,7 +17,6 @@ from opgen.bundle.format.schema import NO_STATUS
 from opgen.bundle.read.reader import Bundle
 from opgen.bundle.results import answers as answered
 from opgen.bundle.results import checks
-from opgen.bundle.results.answers import CaseAnswer, answers_of
 from opgen.bundle.results.ledger import Ledger
 from opgen.bundle.results.reader import ResultsFile, contradiction, said
 from opgen.bundle.write.output import LockedOutput, write_errors
@@ -51,7 +50,6 @@ class Results(Closing):
         self.dropped = 0
         """How many answers of a killed process were there, and are not gone on from."""
         self._before: ResultsFile | None = None
-        self._answers: dict[int, CaseAnswer] = {}
         self._again: set[int] = set()
         self._worth = resume  # whether the unfinished file holds what no other file does
         self._claim = LockedOutput(self.path, 0, force or resume, "force=True", anew=force)
@@ -101,10 +99,10 @@ class Results(Closing):
         return isinstance(case, str) and self._answered(self._bundle.rows.get(case))
 
     def __len__(self) -> int:
-        return len(self._answers) - len(self._again)
+        return len(self._ledger.answers) - len(self._again)
 
     def _answered(self, row: int | None) -> bool:
-        return row in self._answers and row not in self._again
+        return row in self._ledger.answers and row not in self._again
 
     def add(
         self,
@@ -142,7 +140,7 @@ class Results(Closing):
         left = checks.unwritten(where, arrays, unwritten)
         with write_errors(self.path):
             self._ledger.note(self._kept(said(self.header)))
-            self._answers[answer.row] = self._ledger.add(answer, arrays, left)
+            self._ledger.add(answer, arrays, left)
         self._again.discard(answer.row)
         self._worth = True
 
@@ -180,15 +178,9 @@ class Results(Closing):
                 )
             self.earlier |= said(header)
         self.header |= self.earlier
-        self._answers = ledger.answers
         if self._before is not None:
-            for result in self._before:
-                list(result.outputs.values())  # what is damaged is told now, not at the end
-            for answer in answers_of(self._before):
-                left = self._answers.setdefault(answer.row, answer)
-                if left.word == NO_STATUS != answer.word:
-                    self._answers[answer.row] = answer
-        self._again = {row for row, each in self._answers.items() if each.word == NO_STATUS}
+            ledger.complete(self._before)
+        self._again = {row for row, each in ledger.answers.items() if each.word == NO_STATUS}
         if ledger.resumed is None:
             ledger.begin(resumed=True)
 
@@ -218,7 +210,7 @@ class Results(Closing):
             with write_errors(self.path), self._claim.fresh() as fresh:
                 header = self._kept(said(self.header))
                 self.digest = answered.write(
-                    fresh, header, self._bundle.names, self._answers.values()
+                    fresh, header, self._bundle.names, self._ledger.answers.values()
                 )
                 fresh.replace(self.path)
         except BaseException:
