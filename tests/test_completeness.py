@@ -115,6 +115,7 @@ COVERED_BY = {
     "test_where.py": "spec.conditions",
     "test_explore.py": "minimization.cause",
     "test_explain.py": "quality.rule_examples report.cases report.explained",
+    "test_pytest_plugin.py": "pytest_plugin.cases",
     "test_python_api.py": "generation.bundle_file minimization.failing_case",
 }
 """Test file -> modules that it covers without importing them by name."""
