@@ -95,9 +95,13 @@ COVERED_BY = {
         "suite.planning.constraints suite.planning.derive suite.enumeration.edit_search"
         " suite.enumeration.error_precedence suite.enumeration.edited_calls"
         " suite.enumeration.violations suite.enumeration.bounded_cover"
-        " suite.enumeration.valid_calls"
+        " suite.enumeration.valid_calls suite.enumeration.covering_calls"
+        " suite.enumeration.enumeration_report suite.planning.call_columns"
     ),
-    "test_plan.py": "suite.planning.plan_form suite.enumeration.handwritten",
+    "test_compiled_plan.py": "suite.planning.plan_scope",
+    "test_plan.py": (
+        "suite.planning.plan_form suite.enumeration.handwritten suite.planning.tier_form"
+    ),
     "test_mutants.py": (
         "devices.mutant quality.mutants.modes quality.mutants.arithmetic quality.mutants.geometry"
         " quality.mutants.convolution quality.mutants.pooling"
@@ -113,7 +117,7 @@ COVERED_BY = {
     "test_refresh.py": "generation.versions lock.computed",
     "test_coverage.py": "quality.coverage_request",
     "test_where.py": "spec.conditions",
-    "test_explore.py": "minimization.cause",
+    "test_explore.py": "minimization.cause suite.random_extents",
     "test_explain.py": "quality.rule_examples report.cases report.explained",
     "test_pytest_plugin.py": "pytest_plugin.cases",
     "test_python_api.py": "generation.bundle_file minimization.failing_case",

@@ -44,10 +44,10 @@ from opgen.oracle import erratafile
 from opgen.oracle.judgement import judge
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import load_plan, plan_for
 from opgen.suite.planning.plan_check import checked_plan
-from opgen.suite.suite import plan_suite
 from tests.support.suites import of_calls
 
 COUNT = int(os.environ.get("OPGEN_FUZZ", "120"))

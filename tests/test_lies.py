@@ -21,8 +21,8 @@ from opgen.devices.aclnn import AclnnBackend
 from opgen.devices.running import run
 from opgen.generation.engine import write
 from opgen.spec.catalog import catalog
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import plan_suite
 from tests import loopback
 from tests.support import device_sample as sample
 from tests.support.backends import Scripted

@@ -109,7 +109,8 @@ def command(
     from opgen.report.layout import Paragraph, TextTable, show
     from opgen.report.terminal import counted
     from opgen.spec.catalog import catalog, load_catalog
-    from opgen.suite.selection import Request, plans_of
+    from opgen.suite.planning.plan_check import plans_of
+    from opgen.suite.selection import Request
 
     options.only_one(digests=digests, plan=plan, lock=lock)
     options.only_one(digests=digests, json=as_json)

@@ -157,8 +157,8 @@ def _markdown(specs: Sequence[Spec], caught: Mapping[str, str]) -> Iterator[str]
     from opgen.minimization.torch_program import CALLS
     from opgen.model import UNDATED
     from opgen.oracle.errata_folder import errata
+    from opgen.suite.planned_suite import plan_suite
     from opgen.suite.planning.plan import plan_for
-    from opgen.suite.suite import plan_suite
 
     yield f"| {' | '.join(HEADS)} |"
     yield f"|{'---|' * 4}{'---:|' * (len(HEADS) - 6)}{'---|' * 2}"

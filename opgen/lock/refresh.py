@@ -23,7 +23,8 @@ from opgen.lock.entries import entries_of
 from opgen.lock.lockfile import Lock, LockEntry
 from opgen.numerics.recipes import RECIPES
 from opgen.suite.identity import DIGEST, errata_digest, joint_digest, spec_digest
-from opgen.suite.suite import Each, PlannedPage, plan_suite
+from opgen.suite.planned_suite import Each, plan_suite
+from opgen.suite.suite import PlannedPage
 
 _NUMBERS = ("spec", "plan", "kernel", "data", "seed")
 CAUSES = {

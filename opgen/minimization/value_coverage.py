@@ -10,7 +10,7 @@ import numpy as np
 from opgen.numerics.splitmix import SplitMix
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language.term import Reference
-from opgen.suite.random_calls import LARGEST
+from opgen.suite.random_extents import LARGEST
 
 
 class ValueCoverage:

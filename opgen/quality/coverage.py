@@ -21,7 +21,7 @@ from opgen.spec.sizes import shipped_sizes
 from opgen.spec.spec import ENDS, TOTAL, Spec
 from opgen.suite import covering
 from opgen.suite.covering.model import Tuple
-from opgen.suite.enumeration.enumerator import EnumerationReport
+from opgen.suite.enumeration.enumeration_report import EnumerationReport
 from opgen.suite.enumeration.levels import levels_of
 from opgen.suite.enumeration.reasons import FATAL, accompanied, unreachable
 from opgen.suite.enumeration.routes import RoutedCalls

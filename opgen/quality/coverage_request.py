@@ -16,7 +16,8 @@ from opgen.quality.coverage import Data, PageCalls, coverage, of_cases
 from opgen.spec.catalog import Catalog, catalog, edition_of
 from opgen.spec.spec import Spec
 from opgen.suite.enumeration.routes import RoutedCalls, read_routes
-from opgen.suite.selection import Request, plans_of
+from opgen.suite.planning.plan_check import plans_of
+from opgen.suite.selection import Request
 from opgen.suite.suite import Suite
 
 

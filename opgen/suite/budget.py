@@ -10,7 +10,7 @@ import numpy as np
 
 from opgen.calls.case_table import CaseTable
 from opgen.calls.layout import elements
-from opgen.suite.planning.plan_form import Tier
+from opgen.suite.planning.tier_form import Tier
 
 BYTES = 12
 """About what one element costs in a bundle: its input, or its golden and its bound."""

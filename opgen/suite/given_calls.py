@@ -40,8 +40,8 @@ def call_suite(
     """Exactly one case per call, under the call's id, in the order of the calls. ``given``: id ->
     the arrays of its tensors; the call's own recipe draws the others, or else ``recipe``. Calls
     beyond the ``limit`` have no data. ``source`` is that of
-    :func:`opgen.suite.suite.plan_suite`. FileError of the calls' ``file``, if one is named, where a
-    given array holds what the rules of its page forbid.
+    :func:`opgen.suite.planned_suite.plan_suite`. FileError of the calls' ``file``, if one is named,
+    where a given array holds what the rules of its page forbid.
     """
     number, first = factorize([id(named.call) for named in calls])
     distinct = [calls[i].call for i in first.tolist()]

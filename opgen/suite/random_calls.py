@@ -9,7 +9,7 @@ whole tables of what is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, groupby, islice
 
@@ -29,17 +29,13 @@ from opgen.suite.enumeration.size_calls import Wanted, put, told_whole
 from opgen.suite.facts import letters_of
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.edits import FOLLOW, EditTable
-from opgen.suite.planning.overlay import Overlay
+from opgen.suite.planning.overlay import Columns, Overlay, taken
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.usual_values import whole_numbers
+from opgen.suite.random_extents import FEW, changed_names, extents_of_tensor, one_aimed_at, one_in
 
-SMALL, WIDE = 64, 256
-"""A third of all extents are drawn evenly from 1 to the first, a third from 1 to the second: more
-than one block of any alignment."""
-FEW, ITEMS = 3, 9
-"""Extents beside large ones are at most the first; most items of arrays are below the second."""
-LARGEST = 1 << 14
-"""The largest product of the extents that are drawn for a call."""
+ITEMS = 9
+"""Most items of arrays are below this."""
 ELEMENTS, TIMES, MOST = 1 << 16, 4, 1 << 20
 """The most elements of all tensors of a call. Where a size needs more: so many times what it needs,
 and the most of all."""
@@ -56,9 +52,6 @@ AROUND = 32
 than :data:`ELEMENTS`, and at most :data:`MOST`."""
 GUARDS, BASES = 12, 4
 """Guards of rules that are taken to their limits in a table, and calls in which each is."""
-
-Columns = Mapping[Reference, Value]
-"""Names with new values, bound in some of the rows."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +128,7 @@ class RandomCalls:
         fit = self._wanted(drawn, most, False)
         self.ways += [np.bincount(others[some], minlength=ANY + 1) for some in (fit & aimed, aimed)]
         legal = np.flatnonzero(fit)
-        limits = self._at_limits(drawn.take(legal), levels[legal], _taken(columns, legal))
+        limits = self._at_limits(drawn.take(legal), levels[legal], taken(columns, legal))
         every = [(drawn, most), (limits, ELEMENTS), *self._at_sizes()]
         parts = [
             part.take(np.flatnonzero(self._wanted(part, most, invalid))) for part, most in every
@@ -202,7 +195,7 @@ class RandomCalls:
                 changes.append(table.numbered(edits, len(places)))
         base = np.concatenate(bases)
         table.add(base, np.full(len(base), FOLLOW), np.concatenate(changes))
-        edited, under = table.columns(0), _taken(columns, table.base)
+        edited, under = table.columns(0), taken(columns, table.base)
         builder = self.compiled.builder(levels[table.base])
         both = {
             ref: builder.stack(edited[ref], under[ref]) if ref in edited and ref in under else value
@@ -211,31 +204,10 @@ class RandomCalls:
         return self._judged(levels[table.base], Overlay(both))
 
     # what is drawn --------------------------------------------------------------------------------
-    def _one_in(self, many: int, *shape: int) -> np.ndarray:
-        return np.asarray(self.random.small(*shape) % many == 0)
-
     def _ways(self, rows: int) -> np.ndarray:
         """(rows,) what calls have in their other extents."""
         sums = np.cumsum(self.ways[0] / self.ways[1])
         return np.searchsorted(sums / sums[-1], self.random.small(rows) / (1 << 16), side="right")
-
-    def _sizes(self, aims: np.ndarray) -> np.ndarray:
-        """(rows, n) extents of one tensor each, those that are aimed at, others at random. Of the
-        latter as many as fit, in a random order, stay what they are; the rest are few.
-        """
-        shape = aims.shape
-        even = 1 + self.random.small(*shape) % np.where(self._one_in(2, *shape), SMALL, WIDE)
-        sizes = self.sizes[self.random.small(*shape) % len(self.sizes)]
-        values = np.where(aims >= 0, aims, np.where(self._one_in(3, *shape), sizes, even))
-        order = np.argsort(np.where(aims >= 0, -1, self.random.small(*shape)), axis=1)
-        product = np.cumprod(np.take_along_axis(values, order, axis=1).astype(float), axis=1)
-        over = np.zeros(shape, dtype=bool)
-        np.put_along_axis(over, order, product > LARGEST, axis=1)
-        return np.where(over, 1 + self.random.small(*shape) % FEW, values)
-
-    def _changed(self, rows: int, names: int) -> np.ndarray:
-        """(rows, names) bool: in each row one name in four, two or three."""
-        return np.asarray(self.random.small(rows, names) % 4 <= self.random.small(rows, 1) % 3)
 
     def _numbers(self, aims: np.ndarray, others: np.ndarray) -> Columns:
         """Extents and numbers, those that are aimed at and others as ``others`` says; most items
@@ -243,45 +215,35 @@ class RandomCalls:
         """
         names = [*self.extents, *self.items]
         aims = np.hstack([aims, np.full((len(aims), len(self.items)), -1)])
-        values = self._sizes(aims)
+        values = extents_of_tensor(self.random, self.sizes, aims)
         item = np.arange(len(names)) >= len(self.extents)
         others, small = others[:, None], self.random.small(*values.shape)
-        values = np.where(item & ~self._one_in(8, *values.shape), small % ITEMS, values)
+        values = np.where(item & ~one_in(self.random, 8, *values.shape), small % ITEMS, values)
         aimed = aims >= 0
         least = item & (others == LEAST)
         few = ~item & ~aimed & ((others == LEAST) | (others == FEW_EXTENTS))
-        alike = self._one_in(4, *values.shape)  # which often is what relations of extents ask for
-        values = np.where(few, np.where(alike, self._of_row(aims), 1 + small % FEW), values)
+        # which often is what relations of extents ask for
+        alike = one_in(self.random, 4, *values.shape)
+        values = np.where(
+            few, np.where(alike, one_aimed_at(self.random, aims), 1 + small % FEW), values
+        )
         values = np.where(least, small % 2, values)
-        changed = aimed | few | least | (self._changed(*values.shape) & (others == ANY))
+        changed = (
+            aimed | few | least | (changed_names(self.random, *values.shape) & (others == ANY))
+        )
         return {ref: Value(values[:, i], changed[:, i]) for i, ref in enumerate(names)}
-
-    def _of_row(self, aims: np.ndarray) -> np.ndarray:
-        """(rows, 1) one of the values that each row is aimed at."""
-        order = np.where(aims >= 0, self.random.small(*aims.shape), -1)
-        return np.take_along_axis(aims, np.argsort(order, axis=1)[:, -1:], axis=1)
 
     def _shapes(self, free: np.ndarray) -> Columns:
         """The shapes that the plan chooses whole, in the rows that are free."""
         rows = len(free)
-        changed = self._changed(rows, len(self.shapes)) & free[:, None]
+        changed = changed_names(self.random, rows, len(self.shapes)) & free[:, None]
         return {
             ref: Value(
-                (self.random.small(rows) % RANKS, self._sizes(np.full((rows, RANKS - 1), -1))),
+                (
+                    self.random.small(rows) % RANKS,
+                    extents_of_tensor(self.random, self.sizes, np.full((rows, RANKS - 1), -1)),
+                ),
                 changed[:, i],
             )
             for i, ref in enumerate(self.shapes)
         }
-
-
-def _taken(columns: Columns, rows: np.ndarray) -> Columns:
-    """Columns at some rows."""
-    return {
-        ref: Value(
-            tuple(part[rows] for part in value.data)
-            if isinstance(value.data, tuple)
-            else value.data[rows],
-            value.bound[rows],
-        )
-        for ref, value in columns.items()
-    }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -14,16 +14,7 @@ from opgen.calls.ids import match_ids, select_ids
 from opgen.calls.jsonl import NamedCall, read_calls
 from opgen.calls.vocabulary import known_products
 from opgen.files.resources import cases_folder
-from opgen.model import (
-    CALL_PLANS,
-    LONGEST_ID,
-    TIERS,
-    FileError,
-    Problem,
-    did_you_mean,
-    natural,
-    unkept,
-)
+from opgen.model import CALL_PLANS, LONGEST_ID, TIERS, FileError, Problem, did_you_mean, unkept
 from opgen.numerics.arrays import Array
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.oracle.errata import Errata
@@ -32,9 +23,11 @@ from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
 from opgen.suite.given_calls import call_suite
 from opgen.suite.given_data import read_dumps
+from opgen.suite.planned_suite import Each, plan_suite
 from opgen.suite.planning.plan import Plan
-from opgen.suite.planning.plan_check import checked_plan, shipped_plan
-from opgen.suite.suite import Each, Suite, plan_suite
+from opgen.suite.planning.plan_check import plans_of, shipped_plan
+from opgen.suite.shard import shard, shard_of
+from opgen.suite.suite import Suite
 from opgen.suite.where import where
 
 CALL_FILES = (".jsonl", ".jsonl.gz")
@@ -252,47 +245,3 @@ def _unkept(name: str) -> str:
         f"has more than {LONGEST_ID} bytes" if len(name.encode()) > LONGEST_ID else ""
     )
     return reason and f"{reason}, and no bundle can keep it"
-
-
-def plans_of(text: str, apis: Iterable[str], edition: str = "") -> tuple[dict[str, Plan], str]:
-    """Api -> plan, and the tier, that a text means: a tier those plans of ``apis`` that have it,
-    ``FILE`` or ``FILE::TIER`` the file's own, whatever its operator. ``edition`` is that of the
-    pages. FileError where there is no such tier or file.
-    """
-    known = catalog(edition)
-    if text in TIERS:
-        plans = {api: shipped_plan(api, edition) for api in apis}
-        return {api: plan for api, plan in plans.items() if text in plan.tiers}, text
-    path, _, tier = text.partition("::")
-    if not Path(path).exists():
-        raise FileError.of(
-            "`plan`",
-            text,
-            f"no such tier or file{did_you_mean(text, (*TIERS, *CALL_PLANS))}; tiers are"
-            f" {', '.join(TIERS)}, or FILE::TIER; {' and '.join(CALL_PLANS)} are files of calls",
-        )
-    plan = checked_plan(Path(path), known)
-    tier = tier or next(iter(plan.tiers), "")
-    if tier not in plan.tiers:
-        raise FileError.of(path, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")
-    return {known.api(plan.op): plan}, tier
-
-
-def shard(suite: Suite, text: str) -> Suite:
-    """Part ``I/N`` of a suite, 1 <= I <= N: every N-th case. The parts share no case and lose
-    none.
-    """
-    first, parts = shard_of(text)
-    return replace(suite.subset(range(first - 1, len(suite.cases), parts)), whole=suite.identity)
-
-
-def shard_of(text: str) -> tuple[int, int]:
-    """``I/N`` as numbers; FileError unless 1 <= I <= N.
-
-    >>> shard_of("1/4")
-    (1, 4)
-    """
-    first, parts = (natural(part) or 0 for part in text.partition("/")[::2])
-    if not 1 <= first <= parts:
-        raise FileError.of("`shard`", text, "expects I/N with 1 <= I <= N, for example 1/4")
-    return first, parts

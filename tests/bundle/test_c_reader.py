@@ -15,8 +15,8 @@ import pytest
 import opgen
 from opgen.generation import engine
 from opgen.spec.catalog import catalog
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import plan_suite
 
 HERE = Path(__file__).parent
 MANUAL = HERE.parents[1] / "opgen" / "bundle" / "FORMAT.md"

@@ -28,8 +28,9 @@ from opgen.bundle.write.output import partial
 from opgen.bundle.write.writer import Writer
 from opgen.generation import engine
 from opgen.spec.catalog import catalog
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import Suite, plan_suite
+from opgen.suite.suite import Suite
 from tests.bundle.test_ledger import entry
 from tests.support import unmeasured
 from tests.support.limits import largest_file

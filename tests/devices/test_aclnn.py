@@ -34,8 +34,8 @@ from opgen.devices.worker_process import CallAnswer
 from opgen.generation.engine import write
 from opgen.model import TensorDesc
 from opgen.spec.catalog import catalog
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import plan_suite
 from tests import loopback
 from tests.loopback import SOCS
 from tests.support.suites import OF_EACH_KIND, SLOW

@@ -11,8 +11,8 @@ import pytest
 from opgen.generation import cluster, engine
 from opgen.model import FileError
 from opgen.spec.catalog import catalog
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import plan_suite
 from tests.support.suites import SLOW
 
 distributed = pytest.importorskip("distributed")

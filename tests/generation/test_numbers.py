@@ -5,8 +5,8 @@ from __future__ import annotations
 from opgen.generation.kernels import Parts
 from opgen.generation.numbers import Numbers, numbers_of
 from opgen.spec.catalog import catalog
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import plan_suite
 
 
 def test_inputs_are_alike_where_recipe_dtype_and_precision_are_and_no_matter_their_shapes() -> None:

@@ -29,8 +29,8 @@ from opgen.report.refresh import MOST, as_data, as_markdown, detail, facts
 from opgen.spec.catalog import catalog
 from opgen.suite.batch import Batch
 from opgen.suite.identity import spec_digest
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import plan_suite
 from tests.support import copies
 
 

@@ -62,9 +62,9 @@ from opgen.quality.mutation_score import score
 from opgen.report import mutants as report
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan_check import handwritten_calls
 from opgen.suite.selection import Request
-from opgen.suite.suite import plan_suite
 from tests.support.enumerations import enumerated_once
 from tests.support.suites import OF_EACH_KIND, SLOW, computed, page, plan, suite
 
@@ -916,7 +916,7 @@ def test_operators_on_which_the_mutants_change_nothing_are_left_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     asked = ["--mutant=corners_missing", "--json"]
-    with caplog.at_level("INFO", "opgen.suite.suite"):
+    with caplog.at_level("INFO", "opgen.suite.planned_suite"):
         shown = invoke("silu_backward", "reflection_pad3d_backward", "tanh_backward", *asked)
     (said,) = caplog.messages
     assert said.startswith("reflection_pad3d_backward: ")

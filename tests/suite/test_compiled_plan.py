@@ -11,6 +11,7 @@ import pytest
 
 from opgen.oracle.judgement import judge
 from opgen.suite.planning.compiled_plan import CompiledPlan
+from opgen.suite.planning.overlay import flat
 from opgen.suite.planning.plan import load_plan
 from tests.support.suites import page, plan
 
@@ -87,7 +88,7 @@ def test_a_name_that_a_plan_gives_by_a_fraction_is_that_fraction(tmp_path: Path)
     )
     made = CompiledPlan(page("avg_pool2d_backward"), load_plan(path), "standard")
     drafted = made.builder(every(made.shape)[::97])
-    assert (drafted.flat("Win", "") == (drafted.flat("kW", "") + 2) * 2).all()
+    assert (flat(drafted, "Win", "") == (flat(drafted, "kW", "") + 2) * 2).all()
 
 
 def test_one_item_stands_for_two_values_only_where_they_are_equal(tmp_path: Path) -> None:
@@ -104,8 +105,8 @@ def test_one_item_stands_for_two_values_only_where_they_are_equal(tmp_path: Path
     rows = every(made.shape)
     rows = rows[allowed(made.constraints.tables, rows)]
     drafted = made.builder(rows)
-    kernel = [drafted.flat(name, "") for name in ("kH", "kW")]
-    one = drafted.flat("kernelSize", "len") == 1
+    kernel = [flat(drafted, name, "") for name in ("kH", "kW")]
+    one = flat(drafted, "kernelSize", "len") == 1
     assert (kernel[0][one] == kernel[1][one]).all() and one.any() and (~one).any()
 
 

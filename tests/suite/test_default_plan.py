@@ -14,10 +14,11 @@ from opgen.quality.coverage import coverage, of_cases
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.default_plan import default_plan
 from opgen.suite.planning.plan import Plan, load_plan, plan_for
-from opgen.suite.suite import Suite, plan_suite
+from opgen.suite.suite import Suite
 from tests.support.suites import OF_EACH_KIND, SLOW
 
 SPEC = """

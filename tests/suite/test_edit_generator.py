@@ -10,8 +10,9 @@ import pytest
 from opgen.calls.table import from_calls
 from opgen.oracle.judgement import judge
 from opgen.suite.enumeration.distance import distance
-from opgen.suite.enumeration.edit_generator import FAR, EditGenerator, candidates
+from opgen.suite.enumeration.edit_generator import EditGenerator
 from opgen.suite.enumeration.edit_search import EditSearch
+from opgen.suite.enumeration.proposals import FAR, candidates
 from opgen.suite.enumeration.reasons import conjuncts, unreachable
 from opgen.suite.enumeration.valid_calls import ValidCalls
 from opgen.suite.planning.compiled_plan import CompiledPlan

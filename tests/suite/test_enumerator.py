@@ -24,13 +24,14 @@ from opgen.suite.budget import BYTES, left_out
 from opgen.suite.covering import Model, count, cover
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.levels import levels_of
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning import constraints
 from opgen.suite.planning.compiled_plan import CompiledPlan
 from opgen.suite.planning.plan import load_plan
-from opgen.suite.planning.plan_form import Tier
+from opgen.suite.planning.tier_form import Tier
 from opgen.suite.remarks import remarks
 from opgen.suite.selection import Request
-from opgen.suite.suite import Suite, plan_suite
+from opgen.suite.suite import Suite
 from tests.support.enumerations import enumerated_once
 from tests.support.suites import EVERY, FULL, PAGES, page, plan, suite
 

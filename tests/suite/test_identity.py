@@ -11,7 +11,8 @@ import pytest
 from opgen.generation.header import header
 from opgen.model import Case
 from opgen.suite import identity
-from opgen.suite.selection import Request, shard
+from opgen.suite.selection import Request
+from opgen.suite.shard import shard
 from opgen.suite.suite import Suite
 from tests.support import copies
 from tests.support.case_tables import tabulate

@@ -10,9 +10,10 @@ import pytest
 
 from opgen.calls.jsonl import NamedCall
 from opgen.oracle.judgement import judge
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.call_builder import CallBuilder
 from opgen.suite.planning.plan_check import handwritten_calls
-from opgen.suite.suite import Suite, plan_suite
+from opgen.suite.suite import Suite
 from tests.support.suites import of_calls, page, plan
 
 

@@ -15,7 +15,7 @@ from opgen.cli import main
 from opgen.files.resources import cases_folder
 from opgen.spec.catalog import catalog
 from opgen.suite.enumeration.routes import SMALL, known_routes, read_routes
-from opgen.suite.suite import plan_suite
+from opgen.suite.planned_suite import plan_suite
 from tests.support.suites import page, plan
 
 PAD = "reflection_pad2d_backward"

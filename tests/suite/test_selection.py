@@ -16,7 +16,8 @@ from opgen.generation.header import header
 from opgen.model import FileError
 from opgen.oracle.errata_folder import ShippedErrata
 from opgen.suite.remarks import remarks
-from opgen.suite.selection import Request, shard
+from opgen.suite.selection import Request
+from opgen.suite.shard import shard
 from tests.support.suites import page, suite
 
 WRONG = [

@@ -10,7 +10,7 @@ import pytest
 
 from opgen.suite import suite
 from opgen.suite.enumeration.enumerator import Enumeration, enumerate_calls
-from opgen.suite.suite import plan_suite
+from opgen.suite.planned_suite import plan_suite
 from tests.support import enumerations
 from tests.support.suites import page, plan
 

@@ -17,7 +17,7 @@ from opgen.generation import engine
 from opgen.model import TensorDesc
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
-from opgen.suite.suite import plan_suite
+from opgen.suite.planned_suite import plan_suite
 from tests.support.suites import PAGES, SUITES, page, plan, suite
 
 SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks along, and why

@@ -16,8 +16,8 @@ from opgen.spec.catalog import catalog
 from opgen.spec.sizes import Sizes, shipped_sizes
 from opgen.suite.enumeration.enumerator import enumerate_calls
 from opgen.suite.enumeration.size_calls import free_extents, size_calls, sizes_of
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.compiled_plan import CompiledPlan
-from opgen.suite.suite import plan_suite
 from tests.support.suites import plan
 
 NORM, POOL, PAD = "aclnnGroupNormBackward", "aclnnAvgPool2dBackward", "aclnnReflectionPad2dBackward"

@@ -18,8 +18,8 @@ from opgen.quality.mutants.mutant import Mutant
 from opgen.spec import specfile
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import plan_for
-from opgen.suite.suite import plan_suite
 from tests.suite.test_default_plan import SPEC
 
 OP, WHY = "max_pool2d_with_mask_backward", "the page does not say what the bits of the mask"

@@ -17,9 +17,9 @@ from opgen.model import FileError, Problem, TensorDesc
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.recipes import RECIPES
 from opgen.suite.batch import BATCH_ELEMENTS
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import plan_for
 from opgen.suite.planning.plan_form import Handwritten, Vacuous
-from opgen.suite.suite import plan_suite
 from opgen.suite.values import on_values
 from tests.support.suites import PAGES, of_calls, page, plan, suite
 

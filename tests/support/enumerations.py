@@ -18,7 +18,7 @@ from opgen.model import Call
 from opgen.spec.catalog import catalog
 from opgen.spec.spec import Spec
 from opgen.spec.table_view import TableView
-from opgen.suite import suite
+from opgen.suite import planned_suite
 from opgen.suite.enumeration.enumerator import Enumeration, enumerate_calls
 from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_check import shipped_plan
@@ -91,5 +91,5 @@ def enumerated_once() -> Iterator[None]:
     done with suites, in any number of requests and files of tests.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(suite, "enumerate_calls", enumerated)
+        patch.setattr(planned_suite, "enumerate_calls", enumerated)
         yield

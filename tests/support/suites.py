@@ -15,8 +15,9 @@ from opgen.spec.spec import Spec
 from opgen.suite.batch import Batch
 from opgen.suite.enumeration.enumerator import RANDOM_STATE, Enumeration
 from opgen.suite.given_calls import call_suite
+from opgen.suite.planned_suite import plan_suite
 from opgen.suite.planning.plan import Plan, plan_for
-from opgen.suite.suite import Suite, plan_suite
+from opgen.suite.suite import Suite
 from tests.support.enumerations import enumerated, enumerated_once
 
 T = TypeVar("T")

@@ -9,34 +9,33 @@ own. Nothing here believes an edit: the oracle labels what comes of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
-from opgen.calls import reals
-from opgen.calls.columns import Column, ScalarColumn, TensorColumn, TypedColumn
+from opgen.calls.columns import TypedColumn
 from opgen.calls.kinds import KINDS, MOST_CHARACTERS, NUMERIC, REAL
 from opgen.calls.vocabulary import vocabulary
 from opgen.oracle.judgement import Judgement
 from opgen.spec.language import functions
 from opgen.spec.language.term import NOTHING, Reference
 from opgen.spec.rules import Guard
+from opgen.suite.enumeration.proposals import (
+    Proposal,
+    Sides,
+    beside,
+    by_size,
+    candidates,
+    nan_of,
+    proposal,
+    whole_shapes,
+)
 from opgen.suite.enumeration.reasons import constants
-from opgen.suite.planning.edits import Edit
 from opgen.suite.planning.strides import SHARING, VIEWS
-
-Proposal: TypeAlias = tuple[np.ndarray, Sequence[Edit]]
-"""Some rows, and edits of each of them."""
-Sides: TypeAlias = Sequence[tuple[np.ndarray, np.ndarray]]
-"""What a guard compares, (rows, 1) each: its left side and one of its right sides."""
 
 LENGTHS = range(10)
 """The lengths that an array is set to."""
 RANKS = range(10)
 """The ranks that a tensor is set to."""
-FAR = 2**62
-"""Numbers from here on are no edit: columns compute with them, and must not leave int64."""
-_NO_EDIT = 2**70
 _OTHER_WORDS = 3
 """About how many dtypes or formats a tensor is set to beside those of its own rules: every one
 would be hundreds of calls alike."""
@@ -109,10 +108,10 @@ class EditGenerator:
             sides = self._sides(guard, rows, unit)
             wanted = 1 - current if kind == "bool" else candidates(current, sides)
             if unit in REAL:
-                wanted = np.hstack([wanted, np.full_like(wanted[:, :1], _nan(unit))])
-            yield _proposal(reference, every, wanted, unit)
+                wanted = np.hstack([wanted, np.full_like(wanted[:, :1], nan_of(unit))])
+            yield proposal(reference, every, wanted, unit)
             if typed and sides:
-                yield _proposal(reference, every, _beside(sides), unit)
+                yield proposal(reference, every, beside(sides), unit)
 
     def _words(self, reference: Reference, kind: str, rows: np.ndarray) -> Iterator[Proposal]:
         """Another dtype or format, for one tensor, for all, or for all but this one."""
@@ -150,19 +149,19 @@ class EditGenerator:
         return [*sorted(known), "", "_".join(("no", *sorted(known)))[:MOST_CHARACTERS]]
 
     def _shapes(self, name: str, rows: np.ndarray, whole: bool) -> Iterator[Proposal]:
-        for places, shape in _by_size(self.judged.table.columns[name], rows):
+        for places, shape in by_size(self.judged.table.columns[name], rows):
             size = shape.shape[1]
             for rank in RANKS:
                 cut = shape[:, max(0, size - rank) :]
                 cut = np.hstack([np.ones((len(cut), rank - cut.shape[1]), dtype=object), cut])
-                yield _whole(name, places, cut)
+                yield whole_shapes(name, places, cut)
                 if 0 < rank < size:
                     folded = shape[:, : size - rank + 1].prod(axis=1, keepdims=True)
-                    yield _whole(name, places, np.hstack([folded, cut[:, 1:]]))
+                    yield whole_shapes(name, places, np.hstack([folded, cut[:, 1:]]))
             for i in range(size if whole else 0):
                 extent = shape[:, i : i + 1]
                 wanted = np.hstack([extent + 1, extent - 1, extent * 2])
-                yield _proposal((name, ("dim", i)), places, wanted)
+                yield proposal((name, ("dim", i)), places, wanted)
             for rank in () if whole else self.spec.parameters[name].shapes:
                 yield places, [(("rank", ""), rank)]
                 yield places, [(("rank", ""), rank), ((name, "rank"), size)]
@@ -174,7 +173,7 @@ class EditGenerator:
         """The letters, extents or items that an extreme or a number of elements is made of."""
         parameter = self.spec.parameters[name]
         unit = KINDS[parameter.kind].element.term
-        for places, parts in _by_size(self.judged.table.columns[name], rows):
+        for places, parts in by_size(self.judged.table.columns[name], rows):
             size, sides = parts.shape[1], self._sides(guard, rows[places])
             letters: Sequence[object] = (
                 parameter.shapes.get(size, ())
@@ -189,9 +188,9 @@ class EditGenerator:
                     else candidates(current, sides)
                 )
                 if i < len(letters) and isinstance(letter := letters[i], str):
-                    yield _proposal((letter, ""), places, wanted)
+                    yield proposal((letter, ""), places, wanted)
                 part = (name, ("dim", i) if parameter.is_tensor else i)
-                yield _proposal(part, places, wanted, unit)
+                yield proposal(part, places, wanted, unit)
 
     def _column(self, data: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """(rows, 1) numbers of any size: what some rows have of a column."""
@@ -208,75 +207,3 @@ class EditGenerator:
             for right in guard.require.right
         ]
         return [(self._column(x, rows), self._column(y, rows)) for x, y in pairs]
-
-
-def _by_size(column: Column, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The rows of each rank or length, and their extents or items, (rows, size), as numbers of any
-    size.
-    """
-    assert not isinstance(column, ScalarColumn | TypedColumn)
-    sizes, values = (
-        (column.rank, column.shape)
-        if isinstance(column, TensorColumn)
-        else (column.length, column.values)
-    )
-    values = reals.ordinals(values) if values.dtype.kind == "f" else values
-    for size in np.unique(sizes[rows]):
-        places = np.flatnonzero(sizes[rows] == size)
-        yield places, values[rows[places], :size].astype(object)
-
-
-def _beside(sides: Sides) -> np.ndarray:
-    """(rows, numbers) object: one more and one less than limits, which scalars of all dtypes can
-    have, limits and results in steps of FLOAT.
-    """
-    limits = np.hstack([right for _, right in sides]).astype(np.int64)
-    values = reals.of_ordinals(limits, REAL["float"])
-    return np.asarray(reals.ordinals(np.hstack([values - 1, values + 1])).astype(object))
-
-
-def _proposal(
-    reference: Reference, places: np.ndarray, wanted: np.ndarray, unit: str = "int"
-) -> Proposal:
-    """Each of the wanted numbers, (places, numbers), in place of one name; reals by their
-    ordinals.
-    """
-    if unit in REAL:
-        near = np.abs(wanted) <= _nan(unit)
-        values = reals.of_ordinals(wanted[near].astype(np.int64), REAL[unit])
-    else:
-        near = np.abs(wanted) < FAR
-        values = wanted[near]
-    return places[np.nonzero(near)[0]], [(reference, values)]
-
-
-def _nan(unit: str) -> int:
-    """The ordinal of NaN, beyond all others."""
-    return int(reals.ordinals(np.array(np.nan, REAL[unit])))
-
-
-def _whole(name: str, places: np.ndarray, shapes: np.ndarray) -> Proposal:
-    """One whole shape per place, (places, rank)."""
-    near = (np.abs(shapes) < FAR).all(axis=1)
-    return places[near], [((name, "shape"), shapes[near])]
-
-
-def candidates(current: np.ndarray, sides: Sides) -> np.ndarray:
-    """(rows, numbers) object: numbers near enough to tip a comparison of ``left`` with ``right``
-    when ``current`` is part of either, all of them (rows, 1); the nearest first, and a number that
-    is no edit in place of equal ones.
-    """
-    few = np.arange(-2, 3).astype(object)
-    near = [current + 1, current - 1, 0 * current, 0 * current - 1, 2 * current]
-    for left, right in sides:
-        gap = right - left
-        near += [right + few, left + few, current + gap // 2 + few]
-        near += [current + times * gap + few for times in (-2, -1, 1, 2)]
-        scalable = (left != 0) & (left != 1)
-        near.append(
-            np.where(scalable, current * (right + few) // np.where(scalable, left, 1), current)
-        )
-    step = np.hstack(near) - current
-    rank = np.sort(2 * np.abs(step) + (step > 0), axis=1)
-    known = np.hstack([rank[:, :1] == 0, (rank[:, 1:] == rank[:, :-1]) | (rank[:, 1:] == 0)])
-    return np.where(known, _NO_EDIT, current + np.where(rank % 2, rank // 2, -(rank // 2)))

@@ -17,13 +17,9 @@ from opgen.calls.factorize import by_key
 from opgen.oracle.judgement import judge
 from opgen.spec.language import parse
 from opgen.spec.rules import Guard, Rule, true_where
-from opgen.suite.enumeration.edit_generator import EditGenerator, Proposal
-from opgen.suite.enumeration.edited_calls import (
-    LAST_RESORT,
-    EditedCalls,
-    of_each_product,
-    weight_of,
-)
+from opgen.suite.enumeration.edit_generator import EditGenerator
+from opgen.suite.enumeration.edited_calls import LAST_RESORT, EditedCalls
+from opgen.suite.enumeration.proposals import Proposal
 from opgen.suite.enumeration.reasons import applies_once_asked, conjuncts, unreachable
 from opgen.suite.enumeration.valid_calls import ValidCalls
 from opgen.suite.planning.compiled_plan import CompiledPlan
@@ -88,11 +84,13 @@ class EditSearch:
         starts: list[tuple[int, Step]] = []
         for r, guard in self.guards:
             step = partial(EditGenerator.turning, guard=guard)
-            bases = self._bases(applies_once_asked(guard, judged.view, len(judged.table)))
+            bases = self.valid.bases(
+                applies_once_asked(guard, judged.view, len(judged.table)), self.bases
+            )
             starts += [(base, step) for base in bases]
-            if self.lacks_exempt(r, guard):
+            if self.spec.rules[r].forbids and self.valid.lacks_exempt(guard):
                 step = partial(EditGenerator.turning, guard=guard.unconditional)
-                starts += [(base, step) for base in self._left_out(guard)]
+                starts += [(base, step) for base in self.valid.left_out(guard)]
         self._edit(starts, EditedCalls(judged, EditTable.unedited(len(judged.table))))
 
     def edit_again(self) -> None:
@@ -107,10 +105,10 @@ class EditSearch:
         ]
         starts: list[tuple[int, Step]] = []
         for r, guard in self.guards:
-            broken = self.breaking(r, guard)
-            weight = self.side_weight(r, broken)
+            broken = self.edited.breaking(r, guard)
+            weight = self.edited.side_weight(r, broken)
             if self.spec.rules[r].forbids and weight.min(initial=LAST_RESORT) > 0:
-                for row in self._lightest(broken, weight):
+                for row in self.edited.lightest(broken, weight):
                     others = np.flatnonzero(self.edited.judged.broken[:, row])
                     starts += [(row, step) for i in others if i != r for step in steps[i]]
         self._edit(starts, self.edited)
@@ -123,7 +121,11 @@ class EditSearch:
         starts: list[tuple[int, Step]] = []
         for r, guard in self.guards:
             rule = self.spec.rules[r]
-            if not rule.forbids or unreachable(rule, self.spec) or len(self.breaking(r, guard)):
+            if (
+                not rule.forbids
+                or unreachable(rule, self.spec)
+                or len(self.edited.breaking(r, guard))
+            ):
                 continue
             turns = partial(EditGenerator.turning, guard=guard)
             asked = [parse.condition(text, self.spec.scope) for text in conjuncts(guard)]
@@ -133,7 +135,7 @@ class EditSearch:
                 np.asarray(guard.require.read(self.edited.judged.view).bound, dtype=bool),
                 len(self.edited),
             )
-            for row in self._lightest(
+            for row in self.edited.lightest(
                 np.arange(len(self.edited)), self.edited.weight, -sum(held) - 1.5 * bound
             ):
                 missing = [step for step, holds in zip(makes, held, strict=True) if not holds[row]]
@@ -177,40 +179,6 @@ class EditSearch:
         follow, hold = np.full(len(mode), FOLLOW), np.full(len(mode), HOLD)
         return np.stack([mode, follow, hold, np.where(alone, FREEZE, mode)], axis=1)
 
-    def _bases(self, usable: np.ndarray) -> list[int]:
-        """The cheapest of the usable valid rows of each product, spread a little."""
-        order = np.argsort(self.valid.cost, kind="stable")
-        bases: list[int] = []
-        for rows in of_each_product(self.valid.judged, order[(usable & self.valid.valid)[order]]):
-            spread = np.linspace(0, len(rows) - 1, min(self.bases, len(rows)))
-            bases += rows[np.unique(spread.astype(int))].tolist()
-        return bases
-
-    def lacks_exempt(self, r: int, guard: Guard) -> bool:
-        """Whether a guard of the rule number ``r`` forbids something under a condition, and no call
-        of the tier's own does that where the condition does not hold.
-        """
-        if guard.when is None or not self.spec.rules[r].forbids:
-            return False
-        exempt = guard.exempts(self.valid.judged.view, len(self.valid)) & self.valid.valid
-        return not exempt[: self.valid.own].any()
-
-    def _left_out(self, guard: Guard) -> list[int]:
-        """The smallest valid row of each product that the condition of a guard leaves out."""
-        view, valid = self.valid.judged.view, self.valid
-        free = guard.unconditional.applies(view, len(valid)) & ~guard.applies(view, len(valid))
-        rows = np.flatnonzero(free & valid.valid)
-        ordered = rows[np.argsort(valid.size[rows], kind="stable")]
-        return [int(mine[0]) for mine in of_each_product(valid.judged, ordered)]
-
-    def _lightest(self, rows: np.ndarray, *keys: np.ndarray) -> list[int]:
-        """The rows of each product with the least keys, two at most; the last key counts first, the
-        size last.
-        """
-        ordered = rows[np.lexsort((self.edited.size[rows], *keys))]
-        own = of_each_product(self.edited.judged, ordered)
-        return [row for mine in own for row in mine[:2].tolist()]
-
     def _add(self, base: np.ndarray, mode: np.ndarray, changes: np.ndarray) -> np.ndarray:
         """Make and judge edited calls; the row of each, -1 where it has no edits, or too many."""
         places = self.edits.add(base, mode, changes)
@@ -223,23 +191,6 @@ class EditSearch:
         return places
 
     # what came of them ----------------------------------------------------------------------------
-    def breaking(self, r: int, guard: Guard) -> np.ndarray:
-        """The rows that break one guard, of the rule number ``r``."""
-        broken = self.edited.judged.broken[r] & self.edited.representable
-        return np.flatnonzero(
-            broken
-            if len(self.spec.rules[r].guards) == 1
-            else broken & guard.broken(self.edited.judged.view, len(self.edited))
-        )
-
-    def side_weight(self, r: int, rows: np.ndarray) -> np.ndarray:
-        """(rows,) int: how much else rows break that break the rule number ``r``, 0 where it is
-        isolated; an extent below 0 counts where others break the rule without one.
-        """
-        others = self.edited.weight[rows] - weight_of(self.spec.rules[r])
-        fit = self.edited.possible[rows]
-        return np.asarray(others + LAST_RESORT * ((others > 0) & ~fit & fit.any()))
-
     @property
     def moved(self) -> np.ndarray:
         """(rows,) bool: whether a row is for another product than the call that it started from."""

@@ -10,7 +10,7 @@ import numpy as np
 from opgen.calls import layout
 from opgen.calls.layout import elements, non_negative
 from opgen.oracle.judgement import Judgement
-from opgen.spec.rules import Rule
+from opgen.spec.rules import Guard, Rule
 from opgen.suite.planning.edits import EditTable
 
 LAST_RESORT = 10**6
@@ -72,6 +72,31 @@ class EditedCalls:
     def valid(self) -> np.ndarray:
         """(rows,) bool: calls that break nothing and that can be made."""
         return np.asarray(self.judged.valid & self.possible & self.representable)
+
+    def breaking(self, r: int, guard: Guard) -> np.ndarray:
+        """The rows that break one guard, of the rule number ``r``."""
+        broken = self.judged.broken[r] & self.representable
+        return np.flatnonzero(
+            broken
+            if len(self.judged.spec.rules[r].guards) == 1
+            else broken & guard.broken(self.judged.view, len(self))
+        )
+
+    def side_weight(self, r: int, rows: np.ndarray) -> np.ndarray:
+        """(rows,) int: how much else rows break that break the rule number ``r``, 0 where it is
+        isolated; an extent below 0 counts where others break the rule without one.
+        """
+        others = self.weight[rows] - weight_of(self.judged.spec.rules[r])
+        fit = self.possible[rows]
+        return np.asarray(others + LAST_RESORT * ((others > 0) & ~fit & fit.any()))
+
+    def lightest(self, rows: np.ndarray, *keys: np.ndarray) -> list[int]:
+        """The rows of each product with the least keys, two at most; the last key counts first, the
+        size last.
+        """
+        ordered = rows[np.lexsort((self.size[rows], *keys))]
+        own = of_each_product(self.judged, ordered)
+        return [row for mine in own for row in mine[:2].tolist()]
 
 
 def of_each_product(judged: Judgement, rows: np.ndarray) -> list[np.ndarray]:

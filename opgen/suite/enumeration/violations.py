@@ -29,8 +29,8 @@ def violations(search: EditSearch, r: int, guard: Guard, most: int) -> list[int]
     limit, one that is, whatever else it breaks. The last resort only where a product has no other.
     Of calls that break more, those whose product is edited come last.
     """
-    rows = search.breaking(r, guard)
-    weight, products = search.side_weight(r, rows), search.edited.judged.table.product[rows]
+    rows = search.edited.breaking(r, guard)
+    weight, products = search.edited.side_weight(r, rows), search.edited.judged.table.product[rows]
     spared = weight < LAST_RESORT
     kept = spared | ~np.isin(products, products[spared])
     rows, weight = rows[kept], weight[kept]
@@ -98,7 +98,7 @@ def exempt_calls(search: EditSearch, r: int, guard: Guard) -> list[int]:
     tier's own does.
     """
     rule = search.spec.rules[r]
-    if not search.lacks_exempt(r, guard):
+    if not (rule.forbids and search.valid.lacks_exempt(guard)):
         return []
     exempt = guard.exempts(search.edited.judged.view, len(search.edited)) & search.edited.valid
     rows = np.flatnonzero(exempt)

@@ -15,19 +15,17 @@ from typing import TypeAlias
 import numpy as np
 
 from opgen.calls import bigint, typed
-from opgen.calls.columns import ArrayColumn, Column, ScalarColumn, TensorColumn, TypedColumn
+from opgen.calls.columns import Column
 from opgen.calls.kinds import KINDS
 from opgen.calls.table import CallTable
-from opgen.calls.vocabulary import vocabulary
-from opgen.spec.language.term import Asked, Reference, Term
+from opgen.spec.language.term import Reference, Term
 from opgen.spec.language.value import Value
-from opgen.spec.parameter import Parameter
 from opgen.spec.rules import Guard
 from opgen.spec.spec import Spec
-from opgen.suite.planning import strides
-from opgen.suite.planning.derive import cut_out, derived, slots
+from opgen.suite.planning.call_columns import column
+from opgen.suite.planning.derive import cut_out, derived
 from opgen.suite.planning.edits import FREEZE, HOLD
-from opgen.suite.planning.overlay import SHARED, Overlay
+from opgen.suite.planning.overlay import SHARED, Overlay, flat
 
 AxisColumn: TypeAlias = "Value | Callable[[CallBuilder], Value]"
 """What an axis sets: a column, or what reads one off a builder where its values are terms."""
@@ -125,7 +123,7 @@ class CallBuilder:
         if reference[1] or parameter is None or KINDS[parameter.kind].family != "typed":
             return value
         values = np.broadcast_to(np.asarray(value.data), self.rows)
-        return Value(typed.rounded(values, self.flat(parameter.name, "dtype")), value.bound)
+        return Value(typed.rounded(values, flat(self, parameter.name, "dtype")), value.bound)
 
     def with_edited_extents(self, name: str, value: Value) -> Value:
         """Single extents that are edited, on top of a whole shape."""
@@ -207,79 +205,12 @@ class CallBuilder:
     # the table ------------------------------------------------------------------------------------
     def table(self) -> CallTable:
         """Every row as a call, whether legal or not."""
-        columns: dict[str, Column] = {p.name: self.column(p) for p in self.spec.parameters.values()}
+        columns: dict[str, Column] = {
+            p.name: column(self, p) for p in self.spec.parameters.values()
+        }
         return CallTable(
-            self.spec.api, self.spec.kinds, self.flat("product", "").astype(np.int8), columns
+            self.spec.api, self.spec.kinds, flat(self, "product", "").astype(np.int8), columns
         )
-
-    def flat(self, name: str, what: Asked) -> np.ndarray:
-        """(rows,) values of a reference."""
-        return np.broadcast_to(np.asarray(self.get((name, what)).data), self.rows)
-
-    def word(self, name: str, what: str, null: np.ndarray) -> np.ndarray:
-        """(rows,) the dtype or format of a parameter, undefined where it is null."""
-        undefined = vocabulary().index[what]["UNDEFINED"]
-        return np.where(null, undefined, self.flat(name, what)).astype(np.int16)
-
-    def column(self, parameter: Parameter) -> Column:
-        name = parameter.name
-        if not parameter.is_tensor and not parameter.is_array:
-            kind = KINDS[parameter.kind]
-            values = self.flat(name, "len" if parameter.is_list else "")
-            element, null = kind.element, np.zeros(self.rows, dtype=bool)
-            if parameter.is_pointer:
-                null = self.flat(name, "null").astype(bool)
-                values = np.where(null, element.blank, values)
-            if kind.family == "typed":
-                dtype = self.word(name, "dtype", null)
-                return TypedColumn(null, dtype, typed.rounded(values, dtype))
-            wide = values.dtype == object
-            return ScalarColumn(null, values if wide else values.astype(element.dtype))
-        null = self.flat(name, "null").astype(bool)
-        if parameter.of:  # no tensor stands behind the end of its list
-            null = (
-                null
-                | (self.flat(parameter.of, "len") <= parameter.place)
-                | self.flat(parameter.of, "null").astype(bool)
-            )
-        if parameter.is_array:
-            length, values = slots(self, parameter)
-            inside = (np.arange(values.shape[1]) < length[:, None]) & ~null[:, None]
-            return ArrayColumn(
-                null, np.where(null, 0, length), np.where(inside, values, 0).astype(values.dtype)
-            )
-        rank, extents = self.get((name, "shape")).data
-        rank = np.where(null, 0, np.broadcast_to(rank, self.rows))
-        extents = np.where(
-            np.arange(extents.shape[1]) < rank[:, None],
-            np.broadcast_to(extents, (self.rows, extents.shape[1])),
-            1,
-        )
-        laid = strides.lay_out(rank, extents, np.where(null, 0, self.flat(name, "view")))
-        dtype, layout = (self.word(name, what, null) for what in ("dtype", "format"))
-        return TensorColumn(
-            null,
-            dtype,
-            layout,
-            rank,
-            extents,
-            laid.strided,
-            laid.strides,
-            laid.offset,
-            laid.storage_rank,
-            laid.storage,
-            self.limits(name),
-        )
-
-    def limits(self, name: str) -> np.ndarray:
-        """(rows, 2) between which numbers data are asked for: where an edit says one, the other is
-        the same.
-        """
-        ends = [self.get((name, what)) for what in ("least", "greatest")]
-        asked = np.full((self.rows, 2), np.nan)
-        for end, value in enumerate(ends):
-            asked[:, end] = np.where(value.bound, value.data, np.nan)
-        return np.where(np.isnan(asked), asked[:, ::-1], asked)
 
 
 def kind_of(spec: Spec, reference: Reference) -> str:

@@ -20,6 +20,7 @@ from opgen.spec.language.term import Reference, Term
 from opgen.spec.rules import Rule, true_where
 from opgen.spec.spec import Spec
 from opgen.suite.planning.call_builder import CallBuilder
+from opgen.suite.planning.overlay import flat
 from opgen.suite.planning.plan_form import Vacuous
 from opgen.suite.planning.strides import LEAST, SHARING
 
@@ -97,7 +98,7 @@ def defaults(compiled: Axes, names: Iterable[str]) -> dict[str, int]:
     reads = [reads for name, reads, _ in _checks(compiled) if name in names]
     unset = builder.depends(lambda names: [read(names) for read in reads]) - builder.chosen.keys()
     return {
-        name: builder.flat(name, what)[0].item()
+        name: flat(builder, name, what)[0].item()
         for name, what in sorted(unset, key=str)
         if what == ""
     }
@@ -146,8 +147,8 @@ def pointless(builder: CallBuilder) -> np.ndarray:
     if not builder.given(RECIPE):
         return np.zeros(builder.rows, dtype=bool)
     recipes, names = (np.array([*n], dtype=object) for n in (RECIPES, vocabulary().names["dtype"]))
-    gradient, chosen = builder.spec.inputs[0].name, builder.flat(*RECIPE)
-    storage, view = builder.flat(gradient, "dtype"), builder.flat(gradient, "view")
+    gradient, chosen = builder.spec.inputs[0].name, flat(builder, *RECIPE)
+    storage, view = flat(builder, gradient, "dtype"), flat(builder, gradient, "view")
     compute = compute_dtypes(builder.spec, builder, builder.rows).dtype
     other = np.asarray(recipes[chosen] != DEFAULT)
     undrawn = np.array([name not in FLOATING for name in names])[storage]
@@ -159,7 +160,7 @@ def pointless(builder: CallBuilder) -> np.ndarray:
 def flattened(builder: CallBuilder, name: str) -> np.ndarray:
     """(rows,) bool: where a tensor has too few axes to lie as its view says."""
     rank = np.broadcast_to(builder.get((name, "shape")).data[0], builder.rows)
-    return np.asarray(rank < np.array(LEAST)[builder.flat(name, "view")])
+    return np.asarray(rank < np.array(LEAST)[flat(builder, name, "view")])
 
 
 def grid(compiled: Axes, axes: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
@@ -184,7 +185,7 @@ def misread(builder: CallBuilder, name: str) -> np.ndarray:
     item for two values).
     """
     parameter = builder.spec.parameters[name]
-    length = builder.flat(name, "len")
+    length = flat(builder, name, "len")
     wrong = np.zeros(builder.rows, dtype=bool)
     for size, slots in parameter.items.items():
         for first, *others in slots:

@@ -17,7 +17,7 @@ from opgen.spec.language.term import Asked, Reference
 from opgen.spec.language.value import Value, constant_value
 from opgen.spec.parameter import Parameter
 from opgen.spec.spec import Spec
-from opgen.suite.planning.overlay import SHARED, Overlay, Rows
+from opgen.suite.planning.overlay import SHARED, Overlay, Rows, flat
 
 MAX_ITEMS = 12
 """Items of the longest array that is made; a length that follows from a rank may lie beyond, or
@@ -184,9 +184,7 @@ def slots(builder: Source, parameter: Parameter) -> tuple[np.ndarray, np.ndarray
     items on top.
     """
     name = parameter.name
-    length = np.clip(
-        np.broadcast_to(np.asarray(builder.get((name, "len")).data), builder.rows), 0, MAX_ITEMS
-    )
+    length = np.clip(flat(builder, name, "len"), 0, MAX_ITEMS)
     width = max(int(length.max(initial=0)), 1)
     element = KINDS[parameter.kind].element
     values: np.ndarray = np.full(

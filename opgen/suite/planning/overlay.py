@@ -22,6 +22,8 @@ SHARED: Mapping[Asked, Reference] = {
     "view": ("view", ""),
 }
 """What a plan may choose once for all tensors."""
+Columns = Mapping[Reference, Value]
+"""Names with new values, bound in some of the rows."""
 
 _NOWHERE = np.zeros(0, dtype=np.int64)
 
@@ -34,6 +36,11 @@ class Rows(Protocol):
     def get(self, reference: Reference) -> Value: ...
 
 
+def flat(rows: Rows, name: str, what: Asked) -> np.ndarray:
+    """(rows,) values of a reference."""
+    return np.broadcast_to(np.asarray(rows.get((name, what)).data), rows.rows)
+
+
 @dataclass(frozen=True)
 class Overlay:
     """``columns`` are bound where they overrule everything, on top of the calls ``before`` at its
@@ -42,7 +49,7 @@ class Overlay:
     neighbours). By default nothing is edited.
     """
 
-    columns: Mapping[Reference, Value] = field(default_factory=lambda: MappingProxyType({}))
+    columns: Columns = field(default_factory=lambda: MappingProxyType({}))
     before: Rows | None = None
     came_from: np.ndarray = field(default_factory=lambda: _NOWHERE)
     mode: np.ndarray = field(default_factory=lambda: _NOWHERE)
@@ -68,9 +75,7 @@ class Overlay:
                 for first, *others in names:
                     edit = self.columns.get((first, "")) if name in others else None
                     if edit is not None:
-                        length = np.broadcast_to(
-                            np.asarray(lengths.get((parameter.name, "len")).data), lengths.rows
-                        )
+                        length = flat(lengths, parameter.name, "len")
                         yield Value(edit.data, edit.bound & (length == size))
 
     def earlier(self, reference: Reference, mode: int | None = None) -> Iterator[Value]:
@@ -86,3 +91,16 @@ class Overlay:
             for column in (data if isinstance(data, tuple) else (data,))
         ]
         yield Value(tuple(columns) if isinstance(data, tuple) else columns[0], bound)
+
+
+def taken(columns: Columns, rows: np.ndarray) -> Columns:
+    """Columns at some rows."""
+    return {
+        ref: Value(
+            tuple(part[rows] for part in value.data)
+            if isinstance(value.data, tuple)
+            else value.data[rows],
+            value.bound[rows],
+        )
+        for ref, value in columns.items()
+    }

@@ -5,14 +5,14 @@ lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from math import prod
 from pathlib import Path
 
 from opgen.calls.call_json import CallFault, make_call
-from opgen.model import TIERS, Call, FileError, TensorDesc, did_you_mean
+from opgen.model import CALL_PLANS, TIERS, Call, FileError, TensorDesc, did_you_mean
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.language.parse import reference
 from opgen.spec.language.term import TermError
@@ -146,3 +146,27 @@ def _misfit(spec: Spec, call: Call, name: str, values: tuple[int, ...]) -> str:
         if len(values) == prod(desc.shape)
         else f"'{name}' has {prod(desc.shape)} elements, not {len(values)}"
     )
+
+
+def plans_of(text: str, apis: Iterable[str], edition: str = "") -> tuple[dict[str, Plan], str]:
+    """Api -> plan, and the tier, that a text means: a tier those plans of ``apis`` that have it,
+    ``FILE`` or ``FILE::TIER`` the file's own, whatever its operator. ``edition`` is that of the
+    pages. FileError where there is no such tier or file.
+    """
+    known = catalog(edition)
+    if text in TIERS:
+        plans = {api: shipped_plan(api, edition) for api in apis}
+        return {api: plan for api, plan in plans.items() if text in plan.tiers}, text
+    path, _, tier = text.partition("::")
+    if not Path(path).exists():
+        raise FileError.of(
+            "`plan`",
+            text,
+            f"no such tier or file{did_you_mean(text, (*TIERS, *CALL_PLANS))}; tiers are"
+            f" {', '.join(TIERS)}, or FILE::TIER; {' and '.join(CALL_PLANS)} are files of calls",
+        )
+    plan = checked_plan(Path(path), known)
+    tier = tier or next(iter(plan.tiers), "")
+    if tier not in plan.tiers:
+        raise FileError.of(path, tier, f"no such tier in this plan; it has {', '.join(plan.tiers)}")
+    return {known.api(plan.op): plan}, tier

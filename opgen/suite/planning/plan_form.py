@@ -8,7 +8,7 @@ from typing import TypeVar, get_args
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.files.compound_forms import distinct, either, listed, one_or_more, otherwise, table, then
-from opgen.files.forms import Form, measured, plain_list, plain_mapping, power, text, whole, word
+from opgen.files.forms import Form, plain_list, plain_mapping, text, whole, word
 from opgen.files.records import key, keys, record
 from opgen.files.yamlfile import Document, Location
 from opgen.model import TIERS, USUAL, did_you_mean
@@ -16,7 +16,7 @@ from opgen.numerics.input_tensor import Role
 from opgen.numerics.recipes import DEFAULT, RECIPES
 from opgen.spec.catalog import catalog
 from opgen.spec.form_values import NUMBER, TERM, Words
-from opgen.suite.covering import STRONGEST
+from opgen.suite.planning.tier_form import GroupForm, Tier
 
 T = TypeVar("T")
 MOST_FACTORS = 16
@@ -24,17 +24,6 @@ MOST_FACTORS = 16
 ROLES: tuple[Role, ...] = get_args(Role)
 
 WORDS = text("a text", r"\S")
-MOST = 2**53
-"""The largest number of calls, elements or bytes that a tier may ask for."""
-COUNT = whole("a whole number from 0 to 2^53", 0, MOST)
-UNITS = {
-    unit: base**power
-    for base, names in ((1000, "kB MB GB TB"), (1024, "KiB MiB GiB TiB"))
-    for power, unit in enumerate(names.split(), 1)
-}
-"""Units of bytes, as plans write them."""
-ELEMENTS = power(COUNT)
-SIZE = measured(ELEMENTS, UNITS)
 VALUES: Form[Sequence[object]] = distinct(plain_list("a list of values to try", 1))
 SOME: Form[Sequence[object]] = plain_list("some of the axis's values", 1)
 DATA = listed(whole("a whole number"), "a flat list of whole numbers", uniform=True)
@@ -128,52 +117,6 @@ LET: Form[tuple[Definition, ...]] = either(
     then(NUMBER, lambda document, where, term: (Definition(is_=term),)),
     listed(record(Definition), "a list of {when: condition, is: term}"),
 )
-
-
-# tiers --------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class GroupForm:
-    """Axes that are covered together, and how many of them at a time: all, where it is not said."""
-
-    axes: Words = key(listed(text("a name"), "a list of axes", 1, uniform=True), (), required=True)
-    strength: int | None = key(
-        whole(f"how many axes are combined at a time, 1 to {STRONGEST}", 1, STRONGEST), None
-    )
-
-
-def _group(document: Document, where: Location, form: GroupForm) -> tuple[Words, int]:
-    strength, most = form.strength or len(form.axes), min(len(form.axes), STRONGEST)
-    axes = document.data.get("axes")
-    document.known(
-        (*where, "axes"), form.axes, axes if isinstance(axes, dict) else form.axes, "axis"
-    )
-    if form.axes and strength > most:
-        text = f"expects at most {most} of {len(form.axes)} axes at a time, not {strength}"
-        document.problem((*where, "strength"), text)
-    return form.axes, strength
-
-
-@dataclass(frozen=True)
-class Tier:
-    """How hard to try. ``strength`` is the t of the covering array over all axes, ``groups`` more
-    for some; 0 makes no calls.
-
-    ``invalid`` cases per rule, guard and product; ``limits`` valid cases per limit and product;
-    ``pairs`` calls per product for every two rules with different codes. ``elements`` is the most a
-    case may compute with (a larger legal call becomes first-phase-only); ``bytes`` and ``cases``
-    bound what is made for one page.
-    """
-
-    strength: int = key(whole(f"a whole number from 0 to {STRONGEST}", 0, STRONGEST), 1)
-    groups: tuple[tuple[Words, int], ...] = key(
-        listed(then(record(GroupForm), _group), "a list of groups of axes"), ()
-    )
-    invalid: int = key(COUNT, 1)
-    limits: int = key(COUNT, 1)
-    pairs: int = key(COUNT, 0)
-    elements: int = key(ELEMENTS, 2**20)
-    bytes: int = key(SIZE, 2**30)
-    cases: int = key(COUNT, 100_000)
 
 
 # what is said one by one --------------------------------------------------------------------------
