@@ -2,13 +2,12 @@
 
 A module whose docstring begins with its own name, ``opgen verify``, has a click command named
 ``command``; what follows the colon is its line in ``opgen --help``, which therefore imports no
-command. Here alone exceptions become messages: one line per problem on standard error.
+command.
 """
 
 from __future__ import annotations
 
 import atexit
-import errno
 import gc
 import os
 import re
@@ -19,15 +18,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any
 
 import click
 
-from opgen.cli.streams import close_stdout, open_streams, write_any_text
-
-DIFFERENCE, BAD, INTERRUPTED, UNREAD = 1, 2, 130, 141
-"""Exit codes: a comparison found a difference; bad usage, file or environment; Ctrl-C; nobody reads
-the output any more. The last two are those of a shell for SIGINT and SIGPIPE. 0 is all well."""
+from opgen.cli.errors import BAD, Stop, stop
+from opgen.cli.streams import open_streams, write_any_text
 
 LEAST_MEMORY = 256 << 20
 """Bytes of address space without which libraries cannot be loaded; OpenBLAS then exits with 1."""
@@ -56,34 +52,6 @@ GROUPS = {
     "Exchange with other tools": ("import", "export", "unpack"),
 }
 """The commands as ``opgen --help`` lists them."""
-
-
-class Stop(click.ClickException):
-    """What has gone wrong, as lines for standard error, in each of which a file's own text stays on
-    its line.
-    """
-
-    exit_code = BAD
-
-    def __init__(self, *lines: str) -> None:
-        from opgen.report.terminal import visible
-
-        super().__init__("\n".join(map(visible, lines)))
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(self.message, file=file or sys.stderr)
-
-
-class Disagreement(Stop):
-    """A device, not what the user gave, is at fault."""
-
-    exit_code = DIFFERENCE
-
-
-class Interrupted(Stop):
-    """Somebody pressed Ctrl-C."""
-
-    exit_code = INTERRUPTED
 
 
 class Commands(click.Group):
@@ -196,8 +164,9 @@ def _good_order(ctx: click.Context | None = None) -> Iterator[None]:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
-    except BaseException as error:  # noqa: BLE001  _stop raises it again, or what the user is told
-        _stop(error, ctx.invoked_subcommand if ctx is not None else None)
+    except BaseException as error:  # noqa: BLE001  stop raises it again, or what the user is told
+        name = ctx.invoked_subcommand if ctx is not None else None
+        stop(error, lambda: _command(name).params if name else [])
 
 
 def _steps(ctx: click.Context) -> AbstractContextManager[None]:
@@ -208,58 +177,6 @@ def _steps(ctx: click.Context) -> AbstractContextManager[None]:
     from opgen.cli.log import steps
 
     return steps(bool(verbose), log)
-
-
-def _stop(error: BaseException, command: str | None) -> NoReturn:
-    """Raise what ends the program in good order; a fault of opgen's own keeps its traceback."""
-    notes = getattr(error, "__notes__", ())
-    if isinstance(error, (KeyboardInterrupt, EOFError)):
-        raise Interrupted(*notes, "interrupted") from None
-    if isinstance(error, OSError) and error.filename is None:
-        if error.errno in (errno.EPIPE, errno.ENOSPC):
-            close_stdout()
-        if error.errno == errno.EPIPE:
-            raise click.exceptions.Exit(UNREAD)
-    lines = _lines(error)
-    if lines is not None:
-        from opgen.cli.console import as_options
-
-        params = _command(command).params if command else []
-        stop = Disagreement if getattr(error, "exit_code", BAD) == DIFFERENCE else Stop
-        raise stop(*(as_options(line, params) for line in (*lines, *notes))) from None
-    if not isinstance(error, Exception):
-        raise error
-    import traceback
-
-    raise Stop(
-        *"".join(traceback.format_exception(error)).splitlines(),
-        "this is a fault of opgen, not of your files; please report it with the lines above",
-    ) from None
-
-
-def _lines(error: BaseException) -> list[str] | None:
-    """One line per problem; None for an error that nobody expects."""
-    from opgen.model import FileError
-
-    if isinstance(error, FileError):
-        return [str(problem) for problem in error.problems]
-    bundles = sys.modules.get("opgen.bundle.format.dtypes")
-    if bundles is not None and isinstance(error, bundles.BundleError):
-        return [str(error)]
-    if isinstance(error, OSError):
-        if error.errno is None:  # what the loader of libraries says
-            return [str(error) or type(error).__name__]
-        place = "standard output" if error.filename is None else error.filename
-        return [f"{place}: {error.strerror}"]
-    if isinstance(error, ImportError) and not (error.name or "").startswith("opgen"):
-        if isinstance(error, ModuleNotFoundError):
-            return [f"needs {error.name}, which is not installed: pip install {error.name}"]
-        limited = resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-        remedy = "allow more memory (ulimit -v)" if limited else "install opgen anew"
-        return [f"a library cannot be loaded: {str(error).splitlines()[-1]}; {remedy}"]
-    if isinstance(error, MemoryError):
-        return ["not enough memory; try a smaller plan, fewer workers, or --shard"]
-    return None
 
 
 def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opgen.cli import DIFFERENCE, options
+from opgen.cli import options
+from opgen.cli.errors import DIFFERENCE
 from opgen.model import CALL_PLANS, USUAL
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from opgen.lint.facts import Fact
     from opgen.spec.spec import Spec
 
 FOLDER = click.Path(exists=True, file_okay=False)
@@ -116,7 +116,9 @@ def command(
     options.only_one(digests=digests, json=as_json)
     options.only_one(facts=in_facts, digests=digests, plan=plan, lock=lock)
     if in_facts:
-        _in_facts(operators, Path(folder), as_json)
+        from opgen.cli.fact_differences import show_editions
+
+        show_editions(operators, Path(folder), as_json)
         return
     known = load_catalog(specs_folder(), digests=False) if digests else catalog()
     wanted = [known.api(name) for name in operators] or list(known.kinds)
@@ -198,60 +200,6 @@ def command(
         raise FileError(unread)
     if findings or (operators and without_page):
         raise click.exceptions.Exit(DIFFERENCE)
-
-
-def _in_facts(operators: tuple[str, ...], folder: Path, as_json: bool) -> None:
-    """Print the facts in which the pages of a folder differ from the specs."""
-    from dataclasses import asdict
-    from pathlib import Path
-
-    from opgen.cli import console
-    from opgen.files.resources import specs_folder
-    from opgen.lint.editions import changed, newer_page
-    from opgen.model import FileError
-    from opgen.report.layout import Paragraph, TextTable, show
-    from opgen.report.terminal import counted
-    from opgen.spec.catalog import catalog
-
-    wanted = [catalog().api(name) for name in operators] or list(catalog().kinds)
-    pages = [(s, newer_page(s, folder)) for s in catalog().specs if s.api in wanted and s.page]
-    found = {
-        spec.name: changed(spec, specs_folder() / Path(spec.file).name, page)
-        for spec, page in pages
-        if page is not None
-    }
-    if not found:
-        raise FileError.of(str(folder), ", ".join(operators), "has no page of these operators")
-    if as_json:
-        console.json_text(
-            {
-                name: {
-                    "page": read.page.name,
-                    "differences": [asdict(difference) for difference in read.differences],
-                    "undecided": read.undecided,
-                }
-                for name, read in found.items()
-            }
-        )
-    else:
-        out = console.output()
-        for name, read in found.items():
-            rows = ((d.fact, *map(_side, d.sides)) for d in read.differences)
-            show(out, TextTable("fact", name, read.page.name, rows=rows, lines=True))
-            facts, left = (
-                counted(len(read.differences), "fact"),
-                counted(len(read.undecided), "line"),
-            )
-            show(out, Paragraph(f"{name}: differences in {facts}, {left} to decide"))
-    if any(read.differences for read in found.values()):
-        raise click.exceptions.Exit(DIFFERENCE)
-
-
-def _side(fact: Fact | None) -> str:
-    if fact is None:
-        return "-"
-    where = f"line {fact.at[0]}: " if fact.at else ""
-    return where + fact.says + (f" [{fact.answer}]" if fact.answer else "")
 
 
 def _differs(spec: Spec, folder: Path, drifted: bool) -> str:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import click
 
-from opgen.cli import DIFFERENCE
-from opgen.cli.options import (
-    Number,
-    all_option,
-    edition_option,
-    examples,
-    json_option,
-    library_option,
-)
+from opgen.cli.errors import DIFFERENCE
+from opgen.cli.number import Number
+from opgen.cli.options import all_option, edition_option, examples, json_option, library_option
 
 
 @click.command(

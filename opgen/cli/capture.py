@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opgen.cli import options
+from opgen.cli.completion import complete_products
 
 
 @click.command(
@@ -19,7 +20,7 @@ from opgen.cli import options
     metavar="P",
     default="ascend910b",
     show_default=True,
-    shell_complete=options.complete_products,
+    shell_complete=complete_products,
     help="Product that the calls are for.",
 )
 @options.output_option(what="Call file to write.")
@@ -53,7 +54,8 @@ def command(
     from pathlib import Path
     from unittest import mock
 
-    from opgen.cli import DIFFERENCE, console
+    from opgen.cli import console
+    from opgen.cli.errors import DIFFERENCE
     from opgen.devices import DeviceError
     from opgen.report.terminal import counted
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opgen.cli import options
+from opgen.cli.completion import complete_operators
 from opgen.model import BUCKETS
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from opgen.lint.checking import Checked
-    from opgen.lint.facts import Fact
     from opgen.model import Problem
     from opgen.report.layout import TextTable
 
@@ -34,7 +34,7 @@ BROKEN = BUCKETS[1:]
     metavar="[FILE|OP]...",
     nargs=-1,
     type=click.Path(dir_okay=False),
-    shell_complete=options.complete_operators,
+    shell_complete=complete_operators,
 )
 @options.json_option()
 @options.all_option(
@@ -138,12 +138,13 @@ def _show_todo(files: list[Path], folder: str | None) -> None:
 
 def _show(checked: Checked, everything: bool) -> None:
     from opgen.cli import console
+    from opgen.cli.fact_differences import compared
     from opgen.report.layout import Paragraph, show
     from opgen.report.terminal import counted
 
     out = console.output()
     if everything and not checked.problems:
-        show(out, *_compared(checked), *_counted(checked))
+        show(out, *compared(checked), *_counted(checked))
     if not checked.problems:
         files = (
             (checked.specs, "spec"),
@@ -153,30 +154,6 @@ def _show(checked: Checked, everything: bool) -> None:
         )
         some = ", ".join(counted(len(read), what) for read, what in files if read)
         show(out, Paragraph(f"no problem in {some}"))
-
-
-def _compared(checked: Checked) -> Iterator[TextTable]:
-    """What the pages of one operator say differently: first, since it is long."""
-    from opgen.report.layout import TextTable
-
-    for api, (specs, differences) in checked.differences.items():
-        heads = ("fact", *(spec.name for spec in specs))
-        said = [d for d in differences if d.kind != "answer"]
-        yield TextTable(
-            *heads,
-            rows=((d.fact, *map(_side, d.sides)) for d in said),
-            title=f"{api}: said differently ({len(said)} facts)",
-            lines=True,
-        )
-        answered = [d for d in differences if d.kind == "answer"]
-        yield TextTable(
-            *heads,
-            rows=(
-                (d.fact, *(f"{_lines(side)}{side.answer}" for side in d.sides if side))
-                for d in answered
-            ),
-            title=f"{api}: said alike, another answer ({len(answered)} facts)",
-        )
 
 
 def _counted(checked: Checked) -> Iterator[TextTable]:
@@ -226,16 +203,6 @@ def _counted(checked: Checked) -> Iterator[TextTable]:
             for file in checked.errata
         )
         yield TextTable("errata", "release", *parts, rows=errata, right=tuple(parts))
-
-
-def _lines(fact: Fact) -> str:
-    return f"line {fact.at[0]}: " if fact.at else "no line: "
-
-
-def _side(fact: Fact | None) -> str:
-    if fact is None:
-        return "-"
-    return _lines(fact) + fact.says + (f" [{fact.answer}]" if fact.answer else "")
 
 
 def _plain(checked: Checked) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from opgen.cli import DIFFERENCE
+from opgen.cli.errors import DIFFERENCE
 from opgen.cli.options import all_option, examples, json_option
 
 SHOWN = 20

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from opgen.cli import DIFFERENCE, options
+from opgen.cli import options
+from opgen.cli.errors import DIFFERENCE
+from opgen.cli.number import Number
 from opgen.cli.paths import OutputPath
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
 @click.option(
     "--fail-under",
     metavar="PERCENT",
-    type=options.Number(0, 100),
+    type=Number(0, 100),
     help="Exit 1 if less than this share of the boundaries or tuples is covered.",
 )
 @options.force_option("Replace the file even if opgen did not write it.")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from opgen.cli import DIFFERENCE
 from opgen.cli.choosing import choose_of
+from opgen.cli.errors import DIFFERENCE
 from opgen.cli.options import (
     all_option,
     case_option,
@@ -159,7 +159,7 @@ def _verdicts(report: DiffReport) -> dict[str, str]:
 
 
 def _html(report: DiffReport, strict: bool) -> str:
-    from opgen.cli import Stop
+    from opgen.cli.errors import Stop
 
     try:
         from opgen.report import html

@@ -6,15 +6,9 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from opgen.cli.options import (
-    Number,
-    backend_options,
-    complete_operators,
-    edition_option,
-    examples,
-    output_option,
-    quiet_option,
-)
+from opgen.cli.completion import complete_operators
+from opgen.cli.number import Number
+from opgen.cli.options import backend_options, edition_option, examples, output_option, quiet_option
 
 if TYPE_CHECKING:
     from opgen.devices import Settings
@@ -86,8 +80,8 @@ def command(
     from math import inf
     from time import monotonic
 
-    from opgen.cli import DIFFERENCE
     from opgen.cli.console import note
+    from opgen.cli.errors import DIFFERENCE
     from opgen.minimization.exploring import explore
     from opgen.minimization.regressions import Regressions
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from opgen.cli import options
+from opgen.cli.completion import complete_products
 
 FORMATS = ("atk", "ttk")
 
@@ -22,7 +23,7 @@ FORMATS = ("atk", "ttk")
     "products",
     metavar="P",
     multiple=True,
-    shell_complete=options.complete_products,
+    shell_complete=complete_products,
     help="Product of the calls (repeatable); needed if the file names none.",
 )
 @options.edition_option()
@@ -45,7 +46,8 @@ def command(
     read, with the reason. Exit 1 if there is one, 2 if no case can be read.
     """
     from opgen.bundle.write.output import refuse, write_text
-    from opgen.cli import BAD, DIFFERENCE, console
+    from opgen.cli import console
+    from opgen.cli.errors import BAD, DIFFERENCE
     from opgen.interop import atk_import, ttk_import
     from opgen.report.terminal import counted
     from opgen.spec.catalog import catalog

@@ -9,6 +9,7 @@ import click
 
 from opgen.cli import options
 from opgen.cli.choosing import choose, choose_of
+from opgen.cli.completion import complete_cases
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +32,7 @@ NAMED = "ID|GLOB"
     )
 )
 @options.file_argument("file")
-@click.argument("cases", metavar="[ID|GLOB]...", nargs=-1, shell_complete=options.complete_cases)
+@click.argument("cases", metavar="[ID|GLOB]...", nargs=-1, shell_complete=complete_cases)
 @options.where_option()
 @options.json_option()
 def command(file: str, cases: tuple[str, ...], where: str, as_json: bool) -> None:

@@ -62,7 +62,7 @@ def command(
     lines are bad. For an empty file, it prints nothing and exits 0.
     """
     from opgen.calls.jsonl import parts, read_calls
-    from opgen.cli import BAD, DIFFERENCE
+    from opgen.cli.errors import BAD, DIFFERENCE
     from opgen.generation.processes import cores, mapped
     from opgen.model import Problem
     from opgen.oracle import callfiles

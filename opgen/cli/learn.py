@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Unpack
@@ -15,7 +15,6 @@ from opgen.cli.options import all_option, examples, force_option, json_option, o
 
 if TYPE_CHECKING:
     from opgen.devices import Settings
-    from opgen.learning.lesson import Lesson
     from opgen.learning.statuses import Statuses
 
 ASKED = 100
@@ -128,6 +127,7 @@ def command(
     only_one(halves=halves, ask=ask, entry=entry, output=output)
     only_one(backend=backend, bundle=bundle)
     from opgen.cli import console
+    from opgen.cli.learn_calls import calls_showing, calls_to_ask
     from opgen.learning import agreement, release_folder, statuses
     from opgen.model import Problem
     from opgen.oracle import errata_folder
@@ -158,7 +158,7 @@ def command(
     lessons = agreement.lessons_of(known.pages)
     every = [lesson for own in lessons.values() for lesson in own]
     if ask or entry:
-        for line in _asked(every, ask, plan) if ask else _shown(lessons, entry):
+        for line in calls_to_ask(every, ask, plan) if ask else calls_showing(lessons, entry):
             click.echo(json.dumps(line))
         return
     if as_json:
@@ -187,6 +187,7 @@ def _of_device(
 ) -> Statuses:
     """The statuses of the calls of a plan on a device, and of those that were asked each round."""
     import opgen
+    from opgen.cli.learn_calls import calls_to_ask
     from opgen.comparison.calls_by_page import deadly
     from opgen.learning import agreement, statuses
     from opgen.spec.catalog import catalog
@@ -203,7 +204,7 @@ def _of_device(
         _write(files[-1], (page.line(row, True) for page in pages for row in range(len(page))))
         known = statuses.read(files, catalog(), force, release)
         lessons = agreement.lessons_of(known.pages).values()
-        questions = list(_asked([each for own in lessons for each in own], ASKED, "full"))
+        questions = list(calls_to_ask([each for own in lessons for each in own], ASKED, "full"))
         if len(files) > rounds or not questions:
             return known
         _write(Path(asked), questions)
@@ -240,46 +241,3 @@ def _of_results(bundle: str, files: Sequence[str], release: str) -> Statuses:
                 firm = np.ones(len(ids), dtype=bool)
                 known.pages += tuple(judged(spec, table, ids, told, firm, known, [""] * len(ids)))
     return known
-
-
-def _asked(lessons: Sequence[Lesson], most: int, plan: str) -> Iterator[dict[str, object]]:
-    """Lines of a call file: calls that help to settle open questions."""
-    from opgen.calls.call_json import to_json
-    from opgen.learning.asking import most_useful, questions
-    from opgen.suite.selection import Request
-
-    of_pages = []
-    for lesson in lessons:
-        spec = lesson.returned.spec
-        cases = Request(operators=[spec.op], plan=plan).suite().cases
-        for number, table in enumerate(cases.calls):
-            if table.api == spec.api:
-                mine = cases.row[
-                    (cases.table == number) & cases.product.mask(spec.judges.__contains__)
-                ]
-                of_pages.append(questions(lesson, table.take(mine)))
-    for number, (call, rule, deadly) in enumerate(most_useful(of_pages, most)):
-        yield {
-            "id": f"ask-{number}",
-            "op": call.api,
-            "product": call.product,
-            "args": to_json(call),
-            "decides": rule,
-            **({"deadly": True} if deadly else {}),
-        }
-
-
-def _shown(lessons: Mapping[str, Sequence[Lesson]], name: str) -> Iterator[dict[str, object]]:
-    """Lines of a call file: the calls that show an entry, and those that contradict it."""
-    from opgen.learning.errata_text import entries
-    from opgen.model import FileError, did_you_mean
-
-    known = [(own, entry) for own in lessons.values() for entry in entries(own)]
-    chosen = [(own, entry) for own, entry in known if entry.id == name]
-    if not chosen:
-        hint = did_you_mean(name, {entry.id for _, entry in known})
-        raise FileError.of("`entry`", name, f"no entry is learnt under this id{hint}")
-    for own, entry in chosen:
-        returned = next(each.returned for each in own if each.returned.spec is entry.page)
-        for shows, rows in ((True, entry.finding.calls), (False, entry.finding.against)):
-            yield from (returned.line(row, shows) for row in rows)

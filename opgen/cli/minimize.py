@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Unpack
 import click
 from click.core import ParameterSource
 
+from opgen.cli.completion import complete_cases
 from opgen.cli.options import (
     backend_options,
-    complete_cases,
     examples,
     file_argument,
     force_option,

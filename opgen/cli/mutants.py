@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from opgen.cli import options
+from opgen.cli.number import Number
 
 
 def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -51,7 +52,7 @@ def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete:
 @click.option(
     "--fail-under",
     metavar="PERCENT",
-    type=options.Number(0, 100),
+    type=Number(0, 100),
     default=0.0,
     help="Exit 1 if the score is lower.",
 )
@@ -83,7 +84,8 @@ def command(
     from tempfile import TemporaryDirectory
 
     import opgen
-    from opgen.cli import DIFFERENCE, console
+    from opgen.cli import console
+    from opgen.cli.errors import DIFFERENCE
     from opgen.generation.bundle_file import write_suite
     from opgen.quality.mutants import ALL, find, refuse_idle
     from opgen.quality.mutants.tiling import drawn

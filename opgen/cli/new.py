@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from opgen.cli.options import complete_operators, examples
+from opgen.cli.completion import complete_operators
+from opgen.cli.options import examples
 
 FILES = ("runner.py", "runner.cpp")
 """What is printed as it is, whatever the operator."""

@@ -1,17 +1,22 @@
-"""Options that several commands share, and what completes them."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from math import isfinite
 from typing import Any, TypeAlias
 
 import click
-from click.shell_completion import CompletionItem
 
+from opgen.cli.completion import (
+    complete_cases,
+    complete_operators,
+    complete_plans,
+    complete_products,
+)
+from opgen.cli.number import Number
 from opgen.cli.paths import OutputPath, PlanPath
-from opgen.model import CALL_PLANS, GUARD, TIERS, TIME_LIMIT, USUAL
+from opgen.model import CALL_PLANS, GUARD, TIME_LIMIT, USUAL
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -34,62 +39,6 @@ def only_one(**given: object) -> None:
         raise click.UsageError(f"{' and '.join(told)}: give only one of them")
 
 
-# completion ---------------------------------------------------------------------------------------
-def complete_operators(
-    ctx: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Both names of every operator."""
-    from opgen.spec.catalog import catalog
-
-    names = (*catalog().operators, *catalog().kinds)
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
-
-
-def complete_products(
-    ctx: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """The products of the shared tables."""
-    from opgen.calls.vocabulary import vocabulary
-
-    return [CompletionItem(name) for name in vocabulary().products if name.startswith(incomplete)]
-
-
-def complete_plans(
-    ctx: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """The tiers; then files."""
-    tiers = [CompletionItem(tier) for tier in (*TIERS, *CALL_PLANS) if tier.startswith(incomplete)]
-    return tiers or [CompletionItem(incomplete, type="file")]
-
-
-def complete_cases(
-    ctx: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """The ids of a bundle or results file that is named on the same line."""
-    path = next((ctx.params[key] for key in ("file", "bundle") if ctx.params.get(key)), None)
-    if path is None:
-        return []
-    import opgen
-    from opgen.bundle.read.opening import kind_of
-
-    try:
-        with (opgen.Results if kind_of(path) == "results" else opgen).open(path) as held:
-            return [CompletionItem(name) for name in held.ids if name.startswith(incomplete)]
-    except (OSError, opgen.BundleError):
-        return []
-
-
-class Number(click.FloatRange):
-    """A finite number, within limits."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if not isfinite(number):
-            self.fail(f"{value} is not a finite number", param, ctx)
-        return number
-
-
-# options ------------------------------------------------------------------------------------------
 def operators_argument(type: click.Path | None = None) -> Decorator:
     """``[OP ...]``: operators by either of their names, or what else ``type`` says."""
     return click.argument(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from opgen.cli import options
+from opgen.cli.completion import complete_operators
 
 if TYPE_CHECKING:
     from opgen.lint.facts import Fact, PageLine
@@ -26,7 +27,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
         "opgen page page.md",
     )
 )
-@click.argument("operators", metavar="OP|FILE", shell_complete=options.complete_operators)
+@click.argument("operators", metavar="OP|FILE", shell_complete=complete_operators)
 @click.option(
     "--pages",
     "folder",

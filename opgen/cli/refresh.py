@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from opgen.cli import DIFFERENCE, options
+from opgen.cli import options
+from opgen.cli.errors import DIFFERENCE
 from opgen.cli.paths import OutputPath
 
 
