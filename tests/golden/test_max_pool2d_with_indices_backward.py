@@ -10,7 +10,7 @@ import pytest
 from opgen.golden.max_pool2d_with_indices_backward import depth, golden, magnitude, saved
 from opgen.numerics.bounds import bound
 from opgen.spec.language.functions import pooled
-from opgen.spec.language.value import constant
+from opgen.spec.language.value import constant_value
 from tests.golden import distance, torch_or_skip
 
 Names = dict[str, int]
@@ -25,7 +25,7 @@ def geometries(seed: int, count: int) -> Iterator[Names]:
             kernel, dilation = (int(random.integers(1, 4)) for _ in range(2))
             span, pad = dilation * (kernel - 1) + 1, int(random.integers(kernel // 2 + 1))
             stride, extent = int(random.integers(1, 4)), span + int(random.integers(6))
-            sizes = (constant(value) for value in (extent, span, stride, pad, bool(ceil)))
+            sizes = (constant_value(value) for value in (extent, span, stride, pad, bool(ceil)))
             values = extent, int(pooled(*sizes).data), kernel, stride, pad, dilation
             names |= dict(zip([f"{axis}in", f"{axis}out"], values, strict=False))
             names |= {f"{what}{axis}": value for what, value in zip("ks", values[2:], strict=False)}

@@ -30,7 +30,8 @@ from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
 from opgen.spec.sizes import shipped_sizes
 from opgen.suite.planning.plan_check import shipped_plan
-from opgen.suite.random_calls import ELEMENTS, LARGEST, MOST, RandomCalls
+from opgen.suite.random_calls import ELEMENTS, MOST, RandomCalls
+from opgen.suite.random_extents import LARGEST
 from opgen.suite.selection import Request
 from tests.support.backends import Scripted
 from tests.support.drawn_faults import DrawnFault, FaultyDevice, draw

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from opgen.suite import suite
+from opgen.suite import planned_suite
 from opgen.suite.enumeration.enumerator import Enumeration, enumerate_calls
 from opgen.suite.planned_suite import plan_suite
 from tests.support import enumerations
@@ -58,7 +58,7 @@ def test_another_page_or_plan_is_neither_read_nor_written(folder: Path) -> None:
 
 def test_what_processes_share_is_what_suites_are_made_of(folder: Path) -> None:
     with enumerations.enumerated_once():
-        assert suite.enumerate_calls is not enumerate_calls
+        assert planned_suite.enumerate_calls is not enumerate_calls
         made = plan_suite([(page(NAME), plan(NAME))], "smoke", random_state=5)
     assert (folder / f"{NAME}-smoke-5").exists()
     assert made.cases.id == plan_suite([(page(NAME), plan(NAME))], "smoke", random_state=5).cases.id
