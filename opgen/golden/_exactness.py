@@ -1,10 +1,8 @@
 """Whether a convolution is exact however it is summed: a certificate from the sizes of the data and
 the grid that they lie on.
 
-A level of tiles at most doubles what sums reach, counted in units of their terms. It adds two
-elements of a tensor, which doubles the largest and multiplies a norm by the root of two; of the
-input it may subtract two even elements, which doubles a norm, but then takes those of gradOutput as
-they are; where it halves a sum of weights, it halves their unit too.
+Algorithms on tiles let sums reach more, counted in units of the data, by a factor that
+:attr:`opgen.golden._filters.Filter.growth` states.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ the tensor over which windows slide with a stride, they are taken by phases of i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from math import isfinite, prod
 
@@ -21,11 +19,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from opgen.golden import Array
-from opgen.golden._axes import Windows
 from opgen.golden._columns import Block, Columns, Index, blocks, pieces
 from opgen.golden._convolution import ConvolutionGeometry, Operands, by_taps
 from opgen.golden._exactness import SINGLE, modest, room
-from opgen.golden._tiles import part_of, planes, worth
+from opgen.golden._phases import Polyphase, best_split, natural, phases
+from opgen.golden._tiles import choices, growth
 from opgen.golden._winograd import tiled
 
 COLUMNS = (
@@ -39,98 +37,21 @@ WEIGHT = 5 << 19  # elements of a piece of the weight: 20 MiB
 TALL = 2  # times as many rows as positions: a BLAS is quicker at the transposed product
 
 
-@dataclass(frozen=True, slots=True)
-class Polyphase:
-    """Elements of both tensors and the taps that join them, by windows over both that share their
-    positions.
-    """
-
-    dy: tuple[slice, ...]
-    x: tuple[slice, ...]
-    taps: tuple[slice, ...]
-    over_dy: tuple[Windows, ...]
-    over_x: tuple[Windows, ...]
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """The extents of the grid of positions."""
-        return tuple([w.number for w in self.over_x])
-
-    def rows(self, c: int, m: int) -> tuple[int, int]:
-        """The rows of the columns of some channels of gradOutput and of input."""
-        return c * prod([w.kernel for w in self.over_dy]), m * prod([w.kernel for w in self.over_x])
-
-
-@lru_cache(maxsize=1024)
-def phases(geometry: ConvolutionGeometry, split: int) -> tuple[Polyphase, ...]:
-    """All that have taps, with those of the axes before ``split`` at input and the others at
-    gradOutput.
-    """
-    all_, axes = slice(None), []
-    for axis, w in enumerate(geometry.down):
-        by_phase = (axis < split) == geometry.transposed
-        axes.append(
-            [(indices, taps, alone(up.number), up) for indices, taps, up in w.phases() if up.kernel]
-            if by_phase
-            else [(all_, all_, w, alone(w.number))]
-        )
-    result, every = [], (all_,) * len(axes)
-    for choice in product(*axes):
-        wide, taps, over_wide, over_narrow = zip(*choice, strict=True)
-        result.append(
-            Polyphase(wide, every, taps, over_wide, over_narrow)
-            if geometry.transposed
-            else Polyphase(every, wide, taps, over_narrow, over_wide)
-        )
-    return tuple(result)
-
-
-def alone(extent: int) -> Windows:
-    """Windows that meet their own index alone."""
-    return Windows(extent, extent, 1)
-
-
-def natural(geometry: ConvolutionGeometry) -> int:
-    """The split whose products have the weight and its gradient in the order of memory."""
-    return 0 if geometry.transposed else len(geometry.down)
-
-
-@lru_cache(maxsize=1024)
-def best_split(geometry: ConvolutionGeometry, c: int, m: int) -> int:
-    """The split that moves the fewest elements: those of columns, where input's count twice since
-    they are read and added back, and those of the weight and its gradient, unless the products
-    have them in the order of memory.
-
-    A single row costs nothing: products with a vector are quick.
-    """
-    weight = c * m * prod([w.kernel for w in geometry.down])
-
-    def cost(split: int) -> int:
-        total = 0 if split == natural(geometry) else 6 * weight
-        for phase in phases(geometry, split):
-            right, left = phase.rows(c, m)
-            total += prod(phase.positions) * (right + left * (left > 1) * (1 + (left > m)))
-        return total
-
-    return min(range(len(geometry.down) + 1), key=cost)
-
-
 def large(t: Operands, geometry: ConvolutionGeometry) -> None:
-    """With tiles where they are quicker and, although each level doubles some sums, exact; else
-    from columns, or tap by tap where their zeros may have met Inf or NaN. In float32 where that is
-    exact, which takes half the time.
+    """With tiles where they are quicker and exact although sums are larger, else from columns, or
+    tap by tap where their zeros may have met Inf or NaN. In float32 where that is exact, which
+    takes half the time.
 
     In gradInput they meet the weight; in gradWeight the other two. What is Inf or NaN remains in
     sums, so that either side tells: the smaller is looked at.
     """
-    tiles = worth(geometry, t.dy.shape[1], min(t.dy.shape[3], t.x.shape[3]))
-    growth = 2.0 ** len(planes(part_of(geometry))) if tiles else 1.0
-    single = modest(t)
-    most = room(t) if tiles or single else 0.0
-    dtype = np.float32 if single and growth * SINGLE <= most else np.float64
-    if tiles and growth <= most:
-        halves = growth * growth * (SINGLE if dtype == np.float32 else 1.0) <= most
-        tiled(t, geometry, halves=halves, dtype=dtype)
+    single, tilings = modest(t), choices(geometry, t.dy.shape[1], t.dy.shape[3], t.x.shape[3])
+    most = room(t) if tilings or single else 0.0
+    dtype = np.float32 if single and most >= SINGLE else np.float64
+    scale = SINGLE if dtype == np.float32 else 1.0
+    parts = next((some for some in tilings if growth(some) * scale <= most), None)
+    if parts:
+        tiled(t, geometry, parts, dtype=dtype)
         return
     from_columns(t, geometry, dtype=dtype)
     known = [] if t.gx is None else [min(t.w, t.gx, key=np.size)]

@@ -29,11 +29,11 @@ from opgen.golden import (
     _adjoint,
     _columns,
     _convolution,
+    _filters,
     _pads,
+    _phases,
     _pools,
-    _products,
     _tiles,
-    _winograd,
     kernel,
 )
 from tests.bench._calls import mixed
@@ -132,7 +132,7 @@ GOALS = {
 
 def forget() -> None:
     """Drops all plans."""
-    for module in (_adjoint, _columns, _convolution, _pads, _pools, _products, _tiles, _winograd):
+    for module in (_adjoint, _columns, _convolution, _filters, _pads, _phases, _pools, _tiles):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
                 value.cache_clear()

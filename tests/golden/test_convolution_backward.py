@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from opgen.generation.needs import SCRATCH
-from opgen.golden import _exactness, _products, _tiles, _winograd
+from opgen.golden import _exactness, _filters, _products, _tiles, _winograd
 from opgen.golden._convolution import ConvolutionGeometry, Operands
 from opgen.golden.convolution_backward import by_groups, depth, geometry_of_call, golden, magnitude
 from tests.golden import distance, grid, scratch, torch_or_skip
@@ -260,26 +261,47 @@ def test_columns_of_any_split_in_blocks_of_any_size(columns: int, split: int) ->
         assert all(np.array_equal(array, want[name]) for name, array in got.items()), g
 
 
+def in_tiles(outputs: int, geometry: ConvolutionGeometry) -> tuple[_tiles.Part, ...]:
+    """The parts of a convolution, with as many outputs on every axis; none where it cannot be."""
+    strided = geometry.transposed and max(w.stride for w in geometry.down) > 1
+    return () if strided else _tiles.parts_of(geometry, (outputs,) * len(geometry.down))
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 3, 4])
+@pytest.mark.parametrize("taps", [1, 2, 3])
+def test_minimal_filters_are_sums_of_neighbours(outputs: int, taps: int) -> None:
+    found = _filters.minimal(outputs, taps)
+    for filters, order in ((found, 1), (found.reversed(), -1)):
+        sums = np.einsum("pi,pj,pl->ijl", *filters[:3])
+        output, wide, tap = np.indices(sums.shape)
+        assert np.array_equal(sums[..., ::order], found.divisor * (wide == output + tap))
+        assert len(filters.narrow) == outputs + taps - 1
+        assert all(np.array_equal(factors, np.rint(factors)) for factors in filters[:3])
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 4])
 @pytest.mark.parametrize(
     ("elements", "wanted"),
     [(1, ALL[:2]), *product((300, 1 << 20), (ALL[:2], ALL[:1], ALL[1:2]))],
 )
-def test_tiles_in_pieces_of_any_size(elements: int, wanted: tuple[str, ...]) -> None:
-    random, form = (
-        np.random.default_rng(16),
-        partial(_winograd.tiled, weight=elements, tensors=elements, halves=elements == 300),
-    )
+def test_tiles_in_pieces_of_any_size(elements: int, wanted: tuple[str, ...], outputs: int) -> None:
+    random, tiled = np.random.default_rng(16), 0
+
+    def form(t: Operands, geometry: ConvolutionGeometry) -> None:
+        parts = in_tiles(outputs, geometry)
+        _winograd.tiled(t, geometry, parts, weight=elements, tensors=elements)
+
     long = [
         Geometry(t, 2, 1, 2, 2, (k,), (s,), (d,), (2,), (3,), (0,), (13,))
         for t, k, s, d in product((0, 1), range(1, 14), (1, 2), (1, 3))
     ]
-    some = [*geometries(16, 40, 5), *(g for g in long[::3] if min(g.image) > 0)]
-    straight = [g for g in some if max(g.stride) == 1]
-    assert len(straight) > 10
-    for g in straight:
-        t = g.tensors(random)
+    for g in [*geometries(16, 40, 5), *(g for g in long[::3] if min(g.image) > 0)]:
+        if not in_tiles(outputs, geometry_of_call(g.names, *g.shapes.values())):
+            continue
+        t, tiled = g.tensors(random), tiled + 1
         got, want = gradients(form, g, t, wanted), golden(t, g.names, wanted)
         assert all(np.array_equal(got[name], want[name]) for name in wanted), g
+    assert tiled > 30
 
 
 def integers(
@@ -304,14 +326,23 @@ def test_tiles_and_columns_are_exact_wherever_they_are_allowed(
     would not be exact; of 150 geometries, with ``OPGEN_SLOW=1`` of 400.
     """
     seed = 17 + len(f"{dtype}{kind}")  # each with other geometries
-    random, inexact = np.random.default_rng(seed), dict.fromkeys(("gradInput", "gradWeight"), 0)
+    random = np.random.default_rng(seed)
+    inexact: Counter[tuple[int, str]] = Counter()
+    exact: Counter[tuple[int, str]] = Counter()
     for g in geometries(seed, 400 if SLOW else 150, 4):
         geometry = geometry_of_call(g.names, *g.shapes.values())
-        levels = len(_tiles.planes(_tiles.part_of(geometry)))
-        if not levels or any(s > 1 for s in g.stride):
+        tilings = [parts for outputs in (2, 4) if (parts := in_tiles(outputs, geometry))]
+        if not tilings:
             continue
+        forms: list[tuple[Form, float]] = [
+            (partial(_products.from_columns, dtype=np.dtype(dtype)), 1.0),
+            *[
+                (partial(_winograd.tiled, parts=parts, dtype=np.dtype(dtype)), _tiles.growth(parts))
+                for parts in tilings
+            ],
+        ]
         allowed = []  # of either output by itself
-        for extra in range(-8, 20, 2):
+        for extra in range(-20, 20, 2):
             whole = {
                 name: integers(random, (1, *shape), bits + (extra + i) // 3, kind)
                 for i, (name, shape) in enumerate(g.shapes.items())
@@ -323,22 +354,19 @@ def test_tiles_and_columns_are_exact_wherever_they_are_allowed(
             ]
             both, *alone = (by_groups(operands, g.groups, bool(g.transposed)) for operands in asked)
             rooms = [_exactness.room(operands) / less for operands in alone]
-            allowed.append([room >= 2**levels for room in rooms])
+            allowed.append([room >= 1 for room in rooms])
             right = naive(g, one(whole))
-            for form, growth in (
-                (_products.from_columns, 1),
-                (_winograd.tiled, 2**levels),
-                (partial(_winograd.tiled, halves=True), 4**levels),
-            ):
-                form(both, geometry, dtype=np.dtype(dtype))
+            for i, (form, growth) in enumerate(forms):
+                form(both, geometry)
                 for (name, found), room in zip(
                     (("gradInput", gx), ("gradWeight", gw)), rooms, strict=True
                 ):
                     same = np.array_equal(found[0], right[name])
                     assert same or room < growth, (g, extra, name, growth)
-                    inexact[name] += not same
+                    inexact[i, name] += not same
+                    exact[i, name] += room >= growth
         assert all(allowed[0]) and not any(allowed[-1]), (g, allowed)
-    assert all(inexact.values())
+    assert len(inexact) == 6 and all(inexact.values()) and all(exact.values())
 
 
 def test_tiles_are_not_allowed_where_nothing_is_known() -> None:
@@ -402,20 +430,23 @@ def test_float32_is_taken_where_all_sums_fit(transposed: int) -> None:
 def test_tiles_are_chosen_for_many_channels_and_many_positions() -> None:
     def chosen(g: Geometry) -> bool:
         geometry = geometry_of_call(g.names, *g.shapes.values())
-        return _tiles.worth(geometry, g.n, min(g.narrow, g.wide))
+        return bool(_tiles.choices(geometry, g.n, g.narrow, g.wide))
 
     dense = Geometry(0, 4, 1, 96, 96, (3, 3), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (56, 56))
     assert chosen(dense) and chosen(replace(dense, transposed=1))
-    assert chosen(replace(dense, kernel=(1, 3), before=(0, 1), after=(0, 1)))
+    assert chosen(replace(dense, dilation=(2, 2))) and chosen(
+        replace(dense, stride=(2, 2), wide=512, narrow=512)
+    )
     for other in (
         replace(dense, wide=1, narrow=1, groups=64),
         replace(dense, wide=3),
         replace(dense, kernel=(1, 1)),
         replace(dense, n=1, out=(3, 3)),
         replace(dense, dilation=(8, 8)),
-        replace(dense, stride=(2, 1)),
+        replace(dense, stride=(3, 3)),
+        replace(dense, stride=(2, 1), transposed=1),
     ):
-        assert not chosen(other)
+        assert not chosen(other), other
 
 
 def test_scratch_memory_is_bounded() -> None:
