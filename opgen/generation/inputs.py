@@ -6,15 +6,17 @@ for small ones, what numpy asks per call is more than what it asks per element.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import prod
 from types import MappingProxyType
 from typing import TypeAlias
 
+import numpy as np
+
 from opgen.generation.kernels import Parts, blamed, check
-from opgen.generation.numbers import Numbers, numbers_of
+from opgen.generation.numbers import Numbers, as_argument, numbers_of
 from opgen.generation.storage import given, through
 from opgen.model import TensorDesc
 from opgen.numerics.arrays import Array, one_nan, reals
@@ -97,29 +99,45 @@ def fill(
         for batch in batches
     ]
     groups: dict[object, list[_Tensor]] = {}
+    arguments: dict[object, list[_Tensor]] = {}
     for inputs, depth in zip(filled, depths, strict=True):
-        batch, kernel = inputs.batch, inputs.parts
+        batch = inputs.batch
         tensors, cases = batch.tensors, len(batch.ids)
-        inputs.numbers = numbers_of(batch, kernel, depth)
+        inputs.numbers = numbers_of(batch, inputs.parts, depth)
         for name in batch.inputs:
-            desc, numbers = tensors[name], inputs.numbers[name]
+            tensor = inputs, name, tensors[name], cases, prod(tensors[name].shape)
             if is_saved(batch, name):
                 inputs.unsaved.append(name)
-                continue
-            size = prod(desc.shape)
-            small = cases * size <= SMALL
-            if not small:
-                inputs.small = False
-            together = small and numbers.alike is not None and name not in {*batch.given, *first}
-            groups.setdefault(numbers.alike if together else (id(inputs), name), []).append(
-                (inputs, name, desc, cases, size)
-            )
+                numbers, like = as_argument(batch, inputs.numbers[name]), arguments
+            else:
+                inputs.small = inputs.small and cases * tensor[-1] <= SMALL
+                numbers, like = inputs.numbers[name], groups
+            like.setdefault(_together(tensor, numbers), []).append(tensor)
     for alike in groups.values():
-        _keep(alike, _values(alike))
-    for inputs in filled:
-        if inputs.unsaved:
-            _save(inputs)
+        inputs, name, *_ = alike[0]
+        _keep(alike, _values(alike, inputs.numbers[name]))
+    for alike in arguments.values():
+        inputs, name, *_ = alike[0]
+        drawn = _values(alike, as_argument(inputs.batch, inputs.numbers[name]))
+        for (inputs, name, desc, cases, _), cut in _cuts(alike):
+            inputs.values[name] = drawn[cut].reshape(cases, *desc.shape)
+    _save([inputs for inputs in filled if inputs.unsaved])
     return filled
+
+
+def _together(tensor: _Tensor, numbers: Numbers) -> object:
+    """The same for tensors that are drawn and rounded together."""
+    inputs, name, _, cases, size = tensor
+    apart = numbers.alike is None or name in inputs.batch.given or name in inputs.first
+    return (id(inputs), name) if apart or cases * size > SMALL else numbers.alike
+
+
+def _cuts(tensors: Sequence[_Tensor]) -> Iterator[tuple[_Tensor, slice]]:
+    """Each tensor, and where its numbers are of those that stand one after the other."""
+    end = 0
+    for tensor in tensors:
+        *_, cases, size = tensor
+        yield tensor, slice(end, end := end + cases * size)
 
 
 def is_saved(batch: Batch, name: str) -> bool:
@@ -132,51 +150,47 @@ def is_saved(batch: Batch, name: str) -> bool:
     )
 
 
-def _save(inputs: Inputs) -> None:
-    """What the forward kept for this gradient, computed of the other inputs, rounded to storage."""
-    batch, names = inputs.batch, inputs.unsaved
-    arguments = {
-        name: draw(
-            batch.recipe,
-            inputs.keys,
-            replace(
-                inputs.numbers[name].tensor,
-                name=name,
-                shape=batch.tensors[name].shape,
-                role="argument",
-            ),
-            inputs.first.get(name, 0),
-        )
-        for name in names
-    }
-    try:
-        saved: dict[str, Array] = inputs.parts.saved({**inputs.values, **arguments}, batch.names)
-    except Exception as error:
-        raise blamed(batch, "saved", error) from error
-    check(batch, {"saved": saved}, names)
-    for name in names:
-        numbers, desc = inputs.numbers[name], batch.tensors[name]
-        whole = DTYPES[desc.dtype].whole
-        inputs.numbers[name] = replace(
-            numbers, quantum=numbers.quantum if whole else None, normal=whole
-        )
-        inputs.on_grid = inputs.on_grid and whole
-        flat = stored(saved[name].reshape(-1), desc.dtype).astype(DTYPES[desc.dtype].wide)
+def _save(filled: Sequence[Inputs]) -> None:
+    """What forwards kept for these gradients, computed of the other inputs and of what was drawn in
+    its place; rounded to storage.
+    """
+    groups: dict[object, list[tuple[_Tensor, Array]]] = {}
+    for inputs in filled:
+        batch = inputs.batch
+        try:
+            saved: dict[str, Array] = inputs.parts.saved(inputs.values, batch.names)
+        except Exception as error:
+            raise blamed(batch, "saved", error) from error
+        check(batch, {"saved": saved}, inputs.unsaved)
+        for name in inputs.unsaved:
+            desc, known = batch.tensors[name], inputs.numbers[name]
+            whole = DTYPES[desc.dtype].whole
+            inputs.on_grid = inputs.on_grid and whole
+            inputs.numbers[name] = numbers = Numbers(
+                known.tensor, known.alike, known.quantum if whole else None, whole
+            )
+            tensor = inputs, name, desc, len(batch.ids), prod(desc.shape)
+            key = _together(tensor, numbers)
+            groups.setdefault(key, []).append((tensor, saved[name].reshape(-1)))
+    for group in groups.values():
+        tensors, arrays = zip(*group, strict=True)
+        dtype = tensors[0][2].dtype
+        values = np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
+        flat = stored(values, dtype).astype(DTYPES[dtype].wide)
         one_nan(reals(flat))
-        _keep([(inputs, name, desc, len(batch.ids), prod(desc.shape))], flat)
+        _keep(tensors, flat)
 
 
-def _values(tensors: Sequence[_Tensor]) -> Array:
+def _values(tensors: Sequence[_Tensor], numbers: Numbers) -> Array:
     """The values of inputs that are alike, flat and one after the other; or of a single one."""
     first, name, *_ = tensors[0]
-    batch, numbers = first.batch, first.numbers[name]
+    batch, before = first.batch, first.first.get(name, 0)
     if numbers.alike is not None and name not in batch.given:
         parts = 2 if DTYPES[numbers.tensor.dtype].complex else 1
-        before = first.first.get(name, 0) * parts
         wanted = [
-            (inputs.keys, name, before + size * parts) for inputs, name, _, _, size in tensors
+            (inputs.keys, name, (before + size) * parts) for inputs, name, _, _, size in tensors
         ]
-        return draw_alike(batch.recipe, numbers.tensor, wanted, before)
+        return draw_alike(batch.recipe, numbers.tensor, wanted, before * parts)
     tensor = replace(
         numbers.tensor,
         name=name,
@@ -224,9 +238,7 @@ def _keep(tensors: Sequence[_Tensor], flat: Array) -> None:
     subnormal = not (numbers.normal and name not in first.batch.given) and has_subnormals(
         flat, compute
     )
-    begin = 0
-    for inputs, name, desc, cases, size in tensors:
-        cut = slice(begin, begin := begin + cases * size)
+    for (inputs, name, desc, cases, size), cut in _cuts(tensors):
         if desc.plain:
             shape = cases, *desc.shape
             inputs.arrays[name, "input"], inputs.values[name] = (

@@ -48,6 +48,22 @@ def numbers_of(batch: Batch, kernel: Parts, depth: int) -> dict[str, Numbers]:
     }
 
 
+def as_argument(batch: Batch, numbers: Numbers) -> Numbers:
+    """The same of a tensor, as something that a function is evaluated at."""
+    tensor = numbers.tensor
+    return _numbers(
+        batch.recipe,
+        "argument",
+        tensor.dtype,
+        batch.compute,
+        tensor.depth,
+        tensor.factors,
+        None,
+        0,
+        (),
+    )
+
+
 @lru_cache(maxsize=1 << 14)
 def _numbers(
     recipe: str,

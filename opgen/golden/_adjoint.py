@@ -59,7 +59,7 @@ class Forward:
         rank, last = len(self.axes), self.axes[-1]
         return range(rank) if last.number > last.extent else range(rank - 1, -1, -1)
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """The elements of the gradient that meet in one, and a rounding of a factor per axis."""
         factor = self.divisors is not None or any(axis.weights is not None for axis in self.axes)

@@ -139,8 +139,8 @@ def total(values: Array, axis: int) -> Array:
     """The sum along an axis, which stays with extent 1; its bits depend on nothing but the numbers
     that it adds.
     """
-    terms = np.ascontiguousarray(np.moveaxis(values, axis, -1))
-    return np.moveaxis(terms.sum(axis=-1, keepdims=True), -1, axis)
+    terms = np.ascontiguousarray(values.swapaxes(axis, -1))
+    return np.swapaxes(terms.sum(axis=-1, keepdims=True), axis, -1)
 
 
 def rounded(value: Array, error: Array, ulps: float = 0.5, size: Array | None = None) -> Tracked:

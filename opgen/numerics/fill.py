@@ -131,19 +131,18 @@ def drawn_again(start: int, steps: tuple[int, int, int], count: int, dtype: str)
     return values
 
 
-def draw(recipe: str, known: Array, tensor: InputTensor, first: int = 0) -> Array:
+def draw(recipe: str, known: Array, tensor: InputTensor) -> Array:
     """Fill one tensor of every case of a batch, by their :func:`keys`: (B, *tensor.shape), float64,
-    or complex128 for complex dtypes. ``first``: numbers that stand before it in a whole tensor of
-    which it is a part, for a single case and recipes that draw alike.
+    or complex128 for complex dtypes.
 
     Values are exact in the storage dtype; those of grid recipes in the compute dtype too. No case
     depends on which others share its batch. Under HFLOAT32 no value is a tie of the rounding, on
     which public sources disagree.
     """
     way, shape = RECIPES[recipe].draw(tensor.role), (len(known), *tensor.shape)
-    stream = (known, tensor.name, first + tensor.count)
+    stream = known, tensor.name, tensor.count
     if way.key is not None:
-        return draw_alike(recipe, tensor, [stream], first).reshape(shape)
+        return draw_alike(recipe, tensor, [stream]).reshape(shape)
     streams = Streams([stream], way.lanes)
     lanes = np.empty(
         (way.lanes, streams.total), dtype=np.uint32
