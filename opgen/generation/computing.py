@@ -14,7 +14,8 @@ import numpy as np
 
 from opgen.generation import kernels
 from opgen.generation.bounding import Groups, add_output, bound, quantum_of
-from opgen.generation.inputs import Arrays, Inputs, fill
+from opgen.generation.filling import fill
+from opgen.generation.inputs import Arrays, Inputs
 from opgen.generation.kernels import Parts
 from opgen.generation.sampling import Sampled, bound_of_sums, places, sums
 from opgen.numerics.arrays import Array

@@ -14,7 +14,8 @@ import numpy as np
 from opgen.bundle.format.digest import Digest, Digested
 from opgen.bundle.write.blocks import Arrays
 from opgen.generation import bounding, computing, kernels
-from opgen.generation.inputs import Inputs, fill, is_saved
+from opgen.generation.filling import fill
+from opgen.generation.inputs import Inputs, is_saved
 from opgen.generation.kernels import Parts
 from opgen.generation.numbers import numbers_of
 from opgen.generation.sampling import Sampled, places, sums

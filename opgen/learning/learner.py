@@ -1,8 +1,7 @@
 """What statuses say of the rules of a page, and of calls that break none.
 
-A call decides a rule where it breaks no other rule that the library is known to enforce, or where
-it was accepted. What is learnt of one rule makes more calls decide others, so rules are gone over
-until nothing changes.
+What is learnt of one rule makes more calls decide others, so rules are gone over until nothing
+changes.
 """
 
 from __future__ import annotations
@@ -14,21 +13,20 @@ from dataclasses import replace
 import numpy as np
 
 from opgen.calls.factorize import by_key
-from opgen.learning.conditions import OWN
+from opgen.learning.deciding import Deciding
+from opgen.learning.features import OWN
 from opgen.learning.lesson import (
     Finding,
     Lesson,
     RuleOutcome,
     became,
-    enforced,
-    returns,
     said_by,
 )
 from opgen.learning.pooling import pooled, together, widened
-from opgen.learning.precedence import answering, kind, ordered
+from opgen.learning.precedence import kind, ordered
 from opgen.learning.shares import AS_THE_PAGE, OTHERS, Shares, names
 from opgen.learning.splitting import LEAST, split
-from opgen.learning.statuses import DIED, Returned
+from opgen.learning.statuses import Returned
 from opgen.spec.rules import Rule
 
 PASSES = 6
@@ -51,57 +49,18 @@ class _Learner:
         self.returned = returned
         self.spec, self.judgement = returned.spec, returned.judgement
         self.status = returned.status
-        kinds = [kind(rule) for rule in self.spec.rules]
-        self.alike = np.array([[kind == other for other in kinds] for kind in kinds])
-        self.enforced = self.judgement.broken.copy()
-        named = np.array([rule.code == self.status for rule in self.spec.rules]) & self.enforced
-        self.told = named.any(axis=0) & ~named
-        self.suspects = self.enforced
-        self.blamed = np.zeros_like(self.enforced)
+        self.deciding = Deciding(returned)
         self.decided: list[np.ndarray] = []
         self.shares = Shares(returned)
 
     # one pass -------------------------------------------------------------------------------------
     def findings(self, known: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """What the calls say, once what is ``known`` to be let pass counts as not broken."""
-        self.enforced = enforced(self.judgement, known)
-        self.suspects = self.enforced & self.returning(known)
-        self.blame()
-        self.decided = [self.deciding(i) for i in range(len(self.spec.rules))]
+        self.decided = self.deciding.decided(known)
         found = self.shares.across(pooled(self.of_rules(), self.spec.rule))
         said = [self.extended(each) for each in found]
         wide = widened(said, self.returned, self.decided)
         return (*together(wide, self.spec.rule), *self.of_none())
-
-    def returning(self, known: tuple[Finding, ...]) -> np.ndarray:
-        """(rules, rows) bool: for all that is known, the rule returns the status of the call."""
-        said = returns(self.judgement, known)
-        return np.asarray(answering(self.spec.rules, said, self.status) | (self.status == DIED))
-
-    def deciding(self, i: int) -> np.ndarray:
-        """The calls that decide a rule: those that break no other, or were accepted. Where these
-        are too few, also those that break others which do not return what they returned, and those
-        that were refused because of this rule for all that is known. A call decides nothing of a
-        rule where the page names its status for another that it breaks.
-        """
-        broken, firm = self.judgement.broken[i] & ~self.told[i], self.returned.firm
-        others = self.suspects.sum(axis=0) - self.suspects[i]
-        alone = broken & ((self.enforced.sum(axis=0) == self.enforced[i]) | (self.status == 0))
-        alone |= broken & (others == 0) & (self.status == self.spec.rules[i].code)
-        if (alone & firm).sum() >= LEAST:
-            return np.flatnonzero((alone | (broken & self.blamed[i] & (others == 0))) & firm)
-        of_kind = self.enforced[self.alike[i]].sum(axis=0)
-        alone |= broken & (self.enforced.sum(axis=0) == of_kind)
-        return np.flatnonzero(((broken & (others == 0)) | alone | (broken & self.blamed[i])) & firm)
-
-    def blame(self) -> None:
-        """Calls that were refused though all that they break is believed to be let pass: because of
-        a rule that no call breaks alone and passes.
-        """
-        broken = self.judgement.broken
-        passes = (broken & ((broken.sum(axis=0) == 1) & (self.status == 0))).any(axis=1)
-        strange = (self.status != 0) & ~self.enforced.any(axis=0)
-        self.blamed |= broken & strange & ~passes[:, None]
 
     # rules ----------------------------------------------------------------------------------------
     def of_rules(self) -> Iterator[Finding]:
@@ -223,7 +182,7 @@ class _Learner:
 
     # calls that break nothing ---------------------------------------------------------------------
     def of_none(self) -> Iterator[Finding]:
-        free = ~self.enforced.any(axis=0) & ~self.blamed.any(axis=0)
+        free = self.deciding.free
         rows = np.flatnonzero(free & self.returned.firm)
         outcome = self.status[rows]
         refused = outcome != 0

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from opgen.calls.factorize import by_key
-from opgen.learning.conditions import OWN, Feature, features, own
+from opgen.learning.features import OWN, Feature, features, own
 from opgen.learning.lesson import Finding, holding, said_by
 from opgen.learning.precedence import subject
 from opgen.learning.splitting import Share, split

@@ -8,7 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from opgen.learning.conditions import Condition, Feature, candidates, varying
+from opgen.learning.conditions import Condition, candidates
+from opgen.learning.features import Feature, varying
 
 LEAST = 3
 """Calls on either side of a condition that carry it."""

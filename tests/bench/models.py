@@ -15,7 +15,7 @@ import numpy as np
 
 from opgen.calls.call_json import to_json
 from opgen.generation import computing, kernels
-from opgen.generation.inputs import fill
+from opgen.generation.filling import fill
 from opgen.suite.batch import Batch
 from opgen.suite.selection import Request
 from tests.bench.goldens import seconds

@@ -14,9 +14,10 @@ import pytest
 
 from opgen.calls.call_json import make_call
 from opgen.calls.jsonl import NamedCall
-from opgen.generation import inputs
+from opgen.generation import filling
 from opgen.generation.computing import compute
-from opgen.generation.inputs import Arrays
+from opgen.generation.filling import fill
+from opgen.generation.inputs import Arrays, Inputs
 from opgen.generation.kernels import depths
 from opgen.golden import kernel
 from opgen.model import Call, TensorDesc
@@ -98,7 +99,7 @@ def test_empty_and_long_outputs_are_no_company_for_each_other() -> None:
 
 def test_small_and_large_tensors_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     together = compute(batches(), 0)
-    monkeypatch.setattr(inputs, "SMALL", 0)
+    monkeypatch.setattr(filling, "SMALL", 0)
     assert all(same(one, other) for one, other in zip(together, compute(batches(), 0), strict=True))
 
 
@@ -112,7 +113,7 @@ def test_a_kernel_need_not_give_both_in_one_call(monkeypatch: pytest.MonkeyPatch
 def test_what_is_normal_is_not_subnormal() -> None:
     """Where a recipe's values cannot be subnormal, nobody looks; where they are, it is said."""
     for recipe in RECIPES:
-        for found in inputs.fill(
+        for found in fill(
             [replace(batch, recipe=recipe) for batch in batches()], [9] * len(batches()), 0
         ):
             parts = {
@@ -159,7 +160,7 @@ def test_a_device_may_flush_what_is_subnormal(recipe: str) -> None:
     draw, moved = np.random.default_rng(1), set()
     some = of_smoke(recipe)
     deepest = [max(depths(batch).values(), default=1) for batch in some]
-    for found, arrays in zip(inputs.fill(some, deepest, 0), compute(some, 0), strict=True):
+    for found, arrays in zip(fill(some, deepest, 0), compute(some, 0), strict=True):
         batch, tiny = found.batch, format_of(found.batch.compute).min_normal
         for chance in (1.0, 0.5):
             flushed = {}
@@ -186,7 +187,7 @@ def test_a_gradient_of_which_no_line_says_that_it_is_rounded_may_be_and_need_not
     apart = set()
     some = [batch for batch in of_smoke("normal") if batch.exact & set(batch.wanted)]
     deepest = [max(depths(batch).values(), default=1) for batch in some]
-    for found, arrays in zip(inputs.fill(some, deepest, 0), compute(some, 0), strict=True):
+    for found, arrays in zip(fill(some, deepest, 0), compute(some, 0), strict=True):
         batch = found.batch
         for tensors in (found.values, {**found.values, **found.rounded}):
             device = kernel(batch.op).golden(tensors, batch.names, batch.wanted)
@@ -250,9 +251,7 @@ def test_integers_are_asked_for_exactly_in_every_mode() -> None:
     assert {(out, "HFLOAT32") for out in ("gradInput", "gradWeight", "gradBias")} <= modes
 
 
-def moved(
-    found: inputs.Inputs, arrays: Arrays, to: str, mantissa: int = 11, chance: float = 1.0
-) -> Array:
+def moved(found: Inputs, arrays: Arrays, to: str, mantissa: int = 11, chance: float = 1.0) -> Array:
     """What the gradient moves by where some of the inputs are rounded; 0 where it is not finite."""
     draw = np.random.default_rng(2)
     tensors = {
@@ -279,7 +278,7 @@ def test_a_device_may_leave_an_optional_rounding_out(recipe: str) -> None:
     some = [batch for batch in of_smoke(recipe) if batch.optional and "gradInput" in batch.wanted]
     assert {batch.compute for batch in some} == {"HFLOAT32", "FLOAT16"}
     deepest = [max(depths(batch).values(), default=1) for batch in some]
-    for found, arrays in zip(inputs.fill(some, deepest, 0), compute(some, 0), strict=True):
+    for found, arrays in zip(fill(some, deepest, 0), compute(some, 0), strict=True):
         limit, to = floats(arrays["gradInput", "bound"]), found.batch.compute
         assert all(
             (moved(found, arrays, to, chance=chance) <= limit).all() for chance in (0, 0.5, 1)
@@ -305,7 +304,7 @@ def test_an_input_that_no_gradient_reads_changes_no_bound() -> None:
         for name in batch.inputs:
             if batch.roles.get(name) == "argument":
                 continue  # it is read, even where another value of it leads to the same gradient
-            values = inputs.fill([batch], [9], 0)[0].values[name]
+            values = fill([batch], [9], 0)[0].values[name]
             assert values is not None
             values.reshape(-1)[::7] = 2.0**-24  # a subnormal FLOAT16
             (after,) = compute([replace(batch, given={name: values[0]})], 0)
@@ -512,7 +511,7 @@ def test_indices_that_a_page_limits_are_those_of_the_forward(op: str) -> None:
     seen = 0
     for batch in suites.suite(op, "smoke").batches:
         if batch.wanted and batch.elements and batch.tensors["indices"].range is None:
-            (found,) = inputs.fill([batch], [1], 0)
+            (found,) = fill([batch], [1], 0)
             kept = kernel(op).saved(found.values, batch.names)["indices"]
             assert np.array_equal(found.values["indices"], kept), batch.ids
             seen += kept.size

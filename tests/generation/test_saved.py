@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import opgen
-from opgen.generation import inputs
+from opgen.generation.filling import fill
 from opgen.golden import kernel
 from opgen.model import FileError
 from opgen.numerics.recipes import RECIPES
@@ -113,7 +113,7 @@ def test_a_recipe_draws_what_no_forward_saved() -> None:
     seen = {True: 0, False: 0}
     for batch in suites.suite("layer_norm_backward", "standard").batches:
         if batch.wanted and batch.elements:
-            (found,) = inputs.fill([batch], [1], 0)
+            (found,) = fill([batch], [1], 0)
             follows = RECIPES[batch.recipe].consistent
             kept = kernel("layer_norm_backward").saved(found.values, batch.names)
             for name, array in kept.items():

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from opgen.generation.inputs import fill
+from opgen.generation.filling import fill
 from opgen.generation.kernels import depths
 from opgen.golden import kernel
 from opgen.spec.catalog import catalog

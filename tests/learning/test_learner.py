@@ -11,7 +11,8 @@ import pytest
 
 from opgen.calls.vocabulary import vocabulary
 from opgen.learning import statuses
-from opgen.learning.conditions import Feature, candidates, features, own, varying
+from opgen.learning.conditions import candidates
+from opgen.learning.features import Feature, features, own, varying
 from opgen.learning.learner import learn
 from opgen.learning.lesson import Finding, Lesson
 from opgen.learning.shares import Shares

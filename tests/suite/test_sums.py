@@ -14,7 +14,7 @@ import opgen
 from opgen.calls.call_json import make_call
 from opgen.calls.table import from_calls
 from opgen.cli import main
-from opgen.generation import inputs
+from opgen.generation.filling import fill
 from opgen.model import FileError, TensorDesc
 from opgen.oracle.judgement import judge
 from opgen.spec.catalog import catalog
@@ -141,7 +141,7 @@ def test_generated_data_obey_sums(op: str) -> None:
     names = {name for name, _ in spec.sums}
     sums = []
     for batch in suites.suite(op, "standard").batches:
-        (found,) = inputs.fill([batch], [1], 0)
+        (found,) = fill([batch], [1], 0)
         for name in names & found.values.keys():
             if (array := found.values[name]) is not None:
                 (x,) = [found.values["x"]]
