@@ -4,6 +4,7 @@ with that of large ones.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -18,6 +19,7 @@ from opgen.golden._columns import Index, blocks, pieces, taps, window_index
 SMALL = (
     1 << 16
 )  # elements of a case's columns and products up to which cases are stacked, and of a stack of them
+PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
 COLUMNS = 1 << 19  # elements of what taps meet at a time: 4 MiB
 
 
@@ -59,6 +61,34 @@ def geometry_of(
     return ConvolutionGeometry(bool(transposed), groups, down, up)
 
 
+def geometry_of_call(
+    names: Mapping[str, int],
+    upstream: tuple[int, ...],
+    source: tuple[int, ...],
+    weight: tuple[int, ...],
+) -> ConvolutionGeometry:
+    """The geometry of a call, from the shapes of one case."""
+    wide, narrow = (upstream, source) if names["transposed"] else (source, upstream)
+    letters = "DHW"[5 - len(wide) :]
+    return geometry_of(
+        names["transposed"],
+        names["groups"],
+        tuple(
+            [
+                (
+                    wide[i + 2],
+                    narrow[i + 2],
+                    weight[i + 2],
+                    names["s" + a],
+                    names["d" + a],
+                    names[PADDING[a]],
+                )
+                for i, a in enumerate(letters)
+            ]
+        ),
+    )
+
+
 @dataclass(slots=True)
 class Operands:
     """A batch: dy and x (B, N, channels, ...) and w as it comes; by groups (B, N, G, C, ...), (B,
@@ -72,6 +102,29 @@ class Operands:
     w: Array
     gx: Array | None
     gw: Array | None
+
+
+def by_groups(t: Operands, groups: int, transposed: bool) -> Operands:
+    """Splits the channels of all tensors by groups; the weight's axes become (groups, of input, of
+    gradOutput).
+    """
+
+    def channels(array: Array) -> Array:
+        batch, n, c, *rest = array.shape
+        return array.reshape(batch, n, groups, c // groups, *rest)
+
+    def weights(array: Array) -> Array:
+        batch, c, *rest = array.shape
+        split = array.reshape(batch, groups, c // groups, *rest)
+        return split if transposed else split.swapaxes(2, 3)
+
+    return Operands(
+        channels(t.dy),
+        channels(t.x),
+        weights(t.w),
+        None if t.gx is None else channels(t.gx),
+        None if t.gw is None else weights(t.gw),
+    )
 
 
 def nothing(t: Operands, geometry: ConvolutionGeometry) -> None:

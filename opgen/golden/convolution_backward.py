@@ -26,8 +26,15 @@ import numpy as np
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden import _convolution as forms
 from opgen.golden._absolute import Copies, functions, stacked
-from opgen.golden._convolution import ConvolutionGeometry, Operands, geometry_of
-from opgen.golden._convolution_samples import SlidingAxis, elements, sums
+from opgen.golden._convolution import (
+    PADDING,
+    ConvolutionGeometry,
+    Operands,
+    by_groups,
+    geometry_of_call,
+)
+from opgen.golden._convolution_samples import call_of, elements
+from opgen.golden._convolution_sums import sums
 from opgen.golden._convolved import Slid, convolved
 from opgen.golden._products import large
 from opgen.numerics.signs import signed_sums
@@ -38,7 +45,6 @@ FEW = 8
 """Elements of the weight of one channel, for each tap of an axis, up to which all of its gradient
 takes less than sums over channels: there is little to add.
 """
-PADDING = {"D": "padFront", "H": "padTop", "W": "padLeft"}
 
 
 def probe(
@@ -109,7 +115,7 @@ golden, magnitude, both = functions(computed)
 
 def at(tensors: Tensors, names: Mapping[str, int], places: Mapping[str, Array]) -> dict[str, Array]:
     """(B, places) single elements of outputs, at flat places."""
-    call = _of_call(tensors, names)
+    call = call_of(tensors, names)
     return {
         out: golden(tensors, names, (out,))[out][:, flat]
         if out == "gradBias"
@@ -122,7 +128,7 @@ def signed(
     tensors: Tensors, names: Mapping[str, int], signs: Mapping[str, Sequence[Array]]
 ) -> dict[str, Array]:
     """(B, draws) sums over outputs, whose elements are multiplied by a sign per axis."""
-    call = _of_call(tensors, names)
+    call = call_of(tensors, names)
     weight = call[0]["weight"].shape[1:]
     whole = {"gradBias"}
     if prod(weight[1:]) <= FEW * sum(weight[2:]):
@@ -133,73 +139,6 @@ def signed(
         else sums(*call, out, each)
         for out, each in signs.items()
     }
-
-
-def _of_call(
-    tensors: Tensors, names: Mapping[str, int]
-) -> tuple[dict[str, Array], bool, int, list[SlidingAxis]]:
-    """The tensors that are there, transposed or not, the groups, and the axes over which windows
-    slide.
-    """
-    known = {name: array for name, array in tensors.items() if array is not None}
-    dy, x, w = (known[name].shape[3:] for name in ("gradOutput", "input", "weight"))
-    wide, narrow = (dy, x) if names["transposed"] else (x, dy)
-    axes = [
-        SlidingAxis(*sizes, names[f"s{a}"], names[f"d{a}"], names[PADDING[a]])
-        for sizes, a in zip(zip(wide, narrow, w, strict=True), "DHW"[3 - len(x) :], strict=True)
-    ]
-    return known, bool(names["transposed"]), names["groups"], axes
-
-
-def by_groups(t: Operands, groups: int, transposed: bool) -> Operands:
-    """Splits the channels of all tensors by groups; the weight's axes become (groups, of input, of
-    gradOutput).
-    """
-
-    def channels(array: Array) -> Array:
-        batch, n, c, *rest = array.shape
-        return array.reshape(batch, n, groups, c // groups, *rest)
-
-    def weights(array: Array) -> Array:
-        batch, c, *rest = array.shape
-        split = array.reshape(batch, groups, c // groups, *rest)
-        return split if transposed else split.swapaxes(2, 3)
-
-    return Operands(
-        channels(t.dy),
-        channels(t.x),
-        weights(t.w),
-        None if t.gx is None else channels(t.gx),
-        None if t.gw is None else weights(t.gw),
-    )
-
-
-def geometry_of_call(
-    names: Mapping[str, int],
-    upstream: tuple[int, ...],
-    source: tuple[int, ...],
-    weight: tuple[int, ...],
-) -> ConvolutionGeometry:
-    """The geometry of a call, from the shapes of one case."""
-    wide, narrow = (upstream, source) if names["transposed"] else (source, upstream)
-    letters = "DHW"[5 - len(wide) :]
-    return geometry_of(
-        names["transposed"],
-        names["groups"],
-        tuple(
-            [
-                (
-                    wide[i + 2],
-                    narrow[i + 2],
-                    weight[i + 2],
-                    names["s" + a],
-                    names["d" + a],
-                    names[PADDING[a]],
-                )
-                for i, a in enumerate(letters)
-            ]
-        ),
-    )
 
 
 def form(t: Operands, geometry: ConvolutionGeometry) -> Callable[..., None]:

@@ -15,8 +15,13 @@ import pytest
 
 from opgen.generation.needs import SCRATCH
 from opgen.golden import _exactness, _filters, _products, _tiles, _winograd
-from opgen.golden._convolution import ConvolutionGeometry, Operands
-from opgen.golden.convolution_backward import by_groups, depth, geometry_of_call, golden, magnitude
+from opgen.golden._convolution import (
+    ConvolutionGeometry,
+    Operands,
+    by_groups,
+    geometry_of_call,
+)
+from opgen.golden.convolution_backward import depth, golden, magnitude
 from tests.golden import distance, grid, scratch, torch_or_skip
 from tests.support.suites import SLOW
 
