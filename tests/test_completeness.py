@@ -38,7 +38,7 @@ COVERED_BY = {
         " suite.covering.tuples"
     ),
     "test_aclnn.py": "devices.messages devices.worker_process devices.worker",
-    "test_command.py": "devices.lookout devices.runner_process",
+    "test_command.py": "devices.lost_device devices.runner_process",
     "test_runner_cpp.py": "devices.numeric_calls",
     "test_statuses.py": "comparison.status_verdicts",
     "test_results.py": ("bundle.results.answers bundle.results.checks bundle.results.writer"),

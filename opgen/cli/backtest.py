@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from opgen.cli.errors import DIFFERENCE
-from opgen.cli.number import Number
+from opgen.cli.number_types import Number
 from opgen.cli.options import all_option, edition_option, examples, json_option, library_option
 
 

@@ -33,7 +33,7 @@ def command(ids: bool, as_json: bool, quiet: bool, **asked: Any) -> None:
     """
     from opgen.cli import console
     from opgen.cli.generate import summary_table
-    from opgen.generation.needs import needs
+    from opgen.generation.resources import needs
     from opgen.model import size
     from opgen.quality.suite_summary import summarize
     from opgen.report import terminal

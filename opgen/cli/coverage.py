@@ -8,7 +8,7 @@ import click
 
 from opgen.cli import options
 from opgen.cli.errors import DIFFERENCE
-from opgen.cli.number import Number
+from opgen.cli.number_types import Number
 from opgen.cli.paths import OutputPath
 
 if TYPE_CHECKING:

@@ -47,8 +47,8 @@ def command(
     from opgen.bundle.write.output import write_text
     from opgen.cli import console
     from opgen.report.terminal import counted
-    from opgen.spec.drafting.carrying import next_edition
     from opgen.spec.drafting.draft import draft
+    from opgen.spec.drafting.next_edition import next_edition
     from opgen.spec.drafting.rule_ids import rule_ids
     from opgen.spec.drafting.writing import spec_name, spec_text
     from opgen.spec.pages.reading import read_page

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from opgen.cli.completion import complete_operators
-from opgen.cli.number import Number
+from opgen.cli.number_types import Number
 from opgen.cli.options import backend_options, edition_option, examples, output_option, quiet_option
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ def command(
     from opgen.bundle.write.output import refuse
     from opgen.cli import console
     from opgen.generation.bundle_file import samples_of, write_suite
-    from opgen.generation.needs import fitting, needs
+    from opgen.generation.resources import fitting, needs
     from opgen.generation.seeding import seeds
     from opgen.quality.suite_summary import counts
     from opgen.report.layout import show

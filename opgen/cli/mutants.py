@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from opgen.cli import options
-from opgen.cli.number import Number
+from opgen.cli.number_types import Number
 
 
 def complete_mutants(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:

@@ -14,7 +14,7 @@ from opgen.cli.completion import (
     complete_plans,
     complete_products,
 )
-from opgen.cli.number import Number
+from opgen.cli.number_types import Number
 from opgen.cli.paths import OutputPath, PlanPath
 from opgen.model import CALL_PLANS, GUARD, TIME_LIMIT, USUAL
 

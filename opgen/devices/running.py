@@ -21,7 +21,7 @@ from opgen.bundle.results.writer import Results
 from opgen.calls.ids import select_ids
 from opgen.devices import Backend, Raised, Settings
 from opgen.devices import backend as backend_of
-from opgen.devices.lookout import Lookout, decisive_status
+from opgen.devices.lost_device import Lookout, decisive_status
 from opgen.devices.plugins import CodeError, blamed
 from opgen.model import NOT_RUN, UNUSABLE
 
@@ -63,10 +63,10 @@ def run(
     so is one whose answer no file can keep. Raises BundleError if ``resume`` finds answers of
     another device.
 
-    If :data:`opgen.devices.lookout.LOST` calls in a row get codes of the runtime or are unusable,
-    the device is asked for a valid call. If it does not accept that either, DeviceLost is raised;
-    the first of these answers stays, and ``resume`` repeats the others. If your backend raises at
-    the valid call too, a FileError names its line, and ``resume`` repeats all of them.
+    If :data:`opgen.devices.lost_device.LOST` calls in a row get codes of the runtime or are
+    unusable, the device is asked for a valid call. If it does not accept that either, DeviceLost is
+    raised; the first of these answers stays, and ``resume`` repeats the others. If your backend
+    raises at the valid call too, a FileError names its line, and ``resume`` repeats all of them.
     ``watch=False`` turns this off.
     """
     if isinstance(backend, str):

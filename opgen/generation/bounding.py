@@ -13,7 +13,7 @@ from opgen.generation.inputs import SMALL, Arrays, Inputs
 from opgen.numerics.arrays import Array, joined, one_nan, reals, turned
 from opgen.numerics.bounds import Limits, Sums, bounded, certain_overflows
 from opgen.numerics.formats import DTYPES
-from opgen.numerics.readings import beyond_float
+from opgen.numerics.optional_rounding import beyond_float
 from opgen.numerics.rounding import kept_in
 from opgen.numerics.rounding_model import RoundingModel
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from opgen.generation import engine, processes
 from opgen.generation.header import header
-from opgen.generation.needs import fitting
+from opgen.generation.resources import fitting
 from opgen.generation.sampling import USUAL
 from opgen.model import FileError, natural
 from opgen.suite.remarks import remarks

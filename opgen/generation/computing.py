@@ -22,7 +22,7 @@ from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import Limits
 from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.formats import DTYPES
-from opgen.numerics.readings import as_far_apart, share, without_subnormals
+from opgen.numerics.optional_rounding import as_far_apart, share, without_subnormals
 from opgen.numerics.rounding import kept_in
 from opgen.numerics.rounding_model import RoundingModel
 from opgen.numerics.signs import DRAWS, signs

@@ -19,10 +19,10 @@ from opgen.bundle.write.blocks import Arrays as Written
 from opgen.bundle.write.blocks import Blocks
 from opgen.bundle.write.output import write_errors
 from opgen.bundle.write.writer import Writer
-from opgen.generation import cluster, computing, needs, processes, rows
+from opgen.generation import cluster, computing, processes, resources, rows
 from opgen.generation.forked import Killed
 from opgen.generation.inputs import Arrays
-from opgen.generation.needs import layout, side_by_side
+from opgen.generation.resources import layout, side_by_side
 from opgen.generation.seeding import seeds
 from opgen.numerics.arrays import Array
 from opgen.suite.batch import Batch
@@ -135,7 +135,7 @@ def write(
                 list(together(waiting, workers, chunk or TOGETHER)),
                 work,
                 workers,
-                partial(needs.memory_of, samples=samples, seeded=seeded),
+                partial(resources.memory_of, samples=samples, seeded=seeded),
             ):
                 writer.accept(written, digests)
                 tell(_cases(some))

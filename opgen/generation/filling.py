@@ -24,7 +24,7 @@ from opgen.numerics.arrays import Array, one_nan, reals
 from opgen.numerics.fill import draw, draw_alike, keys
 from opgen.numerics.formats import DTYPES
 from opgen.numerics.input_tensor import Role
-from opgen.numerics.readings import has_subnormals
+from opgen.numerics.optional_rounding import has_subnormals
 from opgen.numerics.recipes import RECIPES
 from opgen.numerics.rounding import in_compute, stored
 from opgen.suite.batch import Batch

@@ -24,7 +24,7 @@ from opgen.learning.lesson import (
 )
 from opgen.learning.pooling import pooled, together, widened
 from opgen.learning.precedence import kind, ordered
-from opgen.learning.shares import AS_THE_PAGE, OTHERS, Shares, names
+from opgen.learning.shared_conditions import AS_THE_PAGE, OTHERS, Shares, names
 from opgen.learning.splitting import LEAST, split
 from opgen.learning.statuses import Returned
 from opgen.spec.rules import Rule

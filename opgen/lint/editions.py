@@ -10,8 +10,8 @@ from pathlib import Path
 
 from opgen.lint.facts import Difference, Fact, differences
 from opgen.spec import specfile
-from opgen.spec.drafting.carrying import CARRIED, next_edition
 from opgen.spec.drafting.draft import draft
+from opgen.spec.drafting.next_edition import CARRIED, next_edition
 from opgen.spec.drafting.writing import spec_text
 from opgen.spec.pages.reading import read_page
 from opgen.spec.spec import Spec

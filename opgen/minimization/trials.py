@@ -18,7 +18,7 @@ from opgen.comparison.verdicts import diff
 from opgen.devices import Backend
 from opgen.devices.running import run
 from opgen.generation import engine
-from opgen.generation.needs import fitting
+from opgen.generation.resources import fitting
 from opgen.minimization.failure import Failure
 from opgen.model import Call, TensorDesc, Verdict
 from opgen.numerics.arrays import Array

@@ -63,8 +63,8 @@ def bound(
     cast to ``output``. ``quantum``: every term is a multiple of it; where ``magnitude`` then fits
     the accumulator's digits, sums are exact in any order and only the output rounds. ``share`` is
     how far sums are apart if a device reads inputs otherwise, as zeros if they are subnormal
-    (:func:`opgen.numerics.readings.share`). ``gain`` is the largest factor that an intermediate
-    value is multiplied by afterwards (rstd in group norm).
+    (:func:`opgen.numerics.optional_rounding.share`). ``gain`` is the largest factor that an
+    intermediate value is multiplied by afterwards (rstd in group norm).
 
     The reference is the golden as it is kept, rounded to its own dtype. Inf where a correct device
     may overflow; 0 where the golden is Inf or NaN, which must be met exactly.

@@ -21,7 +21,7 @@ from opgen.generation.inputs import Arrays, Inputs
 from opgen.generation.kernels import depths
 from opgen.golden import kernel
 from opgen.model import Call, TensorDesc
-from opgen.numerics import readings
+from opgen.numerics import optional_rounding
 from opgen.numerics.arrays import Array
 from opgen.numerics.bounds import CONCLUSIVE
 from opgen.numerics.formats import format_of
@@ -407,25 +407,25 @@ def test_what_is_flushed_is_told_by_its_bits(dtype: str, kind: type, mantissa: i
         "y": values,
         "none": None,
     }
-    found = readings.without_subnormals(whole, {"x", "z", "none"}, dtype)
+    found = optional_rounding.without_subnormals(whole, {"x", "z", "none"}, dtype)
     assert found["y"] is values and found["none"] is None
     assert np.array_equal(np.asarray(found["x"]), np.where(small, 0.0, values), equal_nan=True)
     parts = np.asarray(found["z"])
     assert not parts.real.any() and np.array_equal(parts.imag, values[2**14 : 2**14 + 7])
     edges = [*np.flatnonzero(small)[[0, -1]], 0, 2**15, 2**mantissa, 2**mantissa - 1, 2**16 - 1]
-    assert [readings.has_subnormals(values[[at]], dtype) for at in edges] == [
+    assert [optional_rounding.has_subnormals(values[[at]], dtype) for at in edges] == [
         bool(small[at]) for at in edges
     ]
-    assert readings.has_subnormals(values, dtype) and not readings.has_subnormals(
+    assert optional_rounding.has_subnormals(values, dtype) and not optional_rounding.has_subnormals(
         values[~small], dtype
     )
-    assert readings.has_subnormals(np.array([1 + 1j * values[1], 0]), dtype)
+    assert optional_rounding.has_subnormals(np.array([1 + 1j * values[1], 0]), dtype)
 
 
 def test_two_readings_are_apart_by_what_each_element_is() -> None:
     one = np.array([1.5, -2.0, 0.0, np.inf, -3.0, np.nan])
     other = np.array([1.0, -2.0, -0.25, np.inf, 3.0, 1.0])
-    found = readings.as_far_apart(
+    found = optional_rounding.as_far_apart(
         {"a": one, "b": one, "none": None, "lost": one}, {"a": other, "none": other, "lost": None}
     )
     assert np.array_equal(
@@ -443,7 +443,10 @@ def test_how_far_two_sums_are_apart_is_rounded_up() -> None:
     kept = whole * (1 - np.where(source.random(400) < 0.2, 0.0, 2.0 ** -source.uniform(0, 52, 400)))
     unit = Fraction(2) ** -53
     for a, b, found in zip(
-        whole.tolist(), kept.tolist(), readings.share(whole, kept, kept, kept).tolist(), strict=True
+        whole.tolist(),
+        kept.tolist(),
+        optional_rounding.share(whole, kept, kept, kept).tolist(),
+        strict=True,
     ):
         high, low = Fraction(a) * (1 + unit), Fraction(b) * (1 - unit)
         assert (
@@ -451,13 +454,13 @@ def test_how_far_two_sums_are_apart_is_rounded_up() -> None:
         )
     nothing = np.zeros(4)
     some = np.array([1.0, np.inf, np.inf, 0.0]), np.array([2.0, np.inf, 1.0, 0.0])
-    assert readings.share(*some, nothing, nothing).tolist() == [0, 0, np.inf, 0]
+    assert optional_rounding.share(*some, nothing, nothing).tolist() == [0, 0, np.inf, 0]
 
 
 def test_goldens_may_be_further_apart_than_their_magnitudes() -> None:
     """Those of a step, whose two sides have errors of one size."""
     one, golden, other = np.ones(3), np.array([0.0, 1.0, np.nan]), np.array([0.5, 1.0, 1.0])
-    found = readings.share(one, one, golden, other)
+    found = optional_rounding.share(one, one, golden, other)
     assert 0.5 <= found[0] <= 0.5 + 2.0**-49 and found[1:].tolist() == [0, 0]
 
 

@@ -15,7 +15,7 @@ from opgen.bundle.format.digest import Digested, digest_of
 from opgen.bundle.read.verify import verify
 from opgen.calls.jsonl import NamedCall
 from opgen.generation import computing, rows
-from opgen.generation.needs import memory_of
+from opgen.generation.resources import memory_of
 from opgen.generation.seeding import unheld as without
 from opgen.model import Call, TensorDesc
 from opgen.suite.batch import Batch

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from opgen.generation.needs import SCRATCH
+from opgen.generation.resources import SCRATCH
 from opgen.golden import _exactness, _filters, _products, _tiles, _winograd
 from opgen.golden._convolution import (
     ConvolutionGeometry,

@@ -15,7 +15,7 @@ from opgen.learning.conditions import candidates
 from opgen.learning.features import Feature, features, own, varying
 from opgen.learning.learner import learn
 from opgen.learning.lesson import Finding, Lesson
-from opgen.learning.shares import Shares
+from opgen.learning.shared_conditions import Shares
 from opgen.learning.splitting import split
 from opgen.learning.statuses import DIED
 from opgen.model import CRASH, Call, Code, TensorDesc

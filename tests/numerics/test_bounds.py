@@ -19,7 +19,7 @@ from opgen.numerics.exact import golden_exact, magnitude_exact
 from opgen.numerics.fill import draw, keys
 from opgen.numerics.formats import DTYPES, FORMATS, Format
 from opgen.numerics.input_tensor import InputTensor
-from opgen.numerics.readings import share, without_subnormals
+from opgen.numerics.optional_rounding import share, without_subnormals
 from opgen.numerics.recipes import quantum
 from opgen.numerics.rounding import rounded, stored
 from opgen.numerics.rounding_model import RoundingModel

@@ -84,7 +84,7 @@ def test_what_is_aimed_at_is_counted_and_what_is_broken_with_it_is_not() -> None
 
 def test_the_size_of_a_bundle_is_known_before_it_is_written(tmp_path) -> None:
     from opgen.generation import engine
-    from opgen.generation.needs import needs
+    from opgen.generation.resources import needs
 
     made = suite("reflection_pad2d_backward", "smoke")
     engine.write(made, tmp_path / "suite.h5", {"seed": 0})

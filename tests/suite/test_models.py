@@ -10,7 +10,7 @@ import pytest
 from opgen.files.resources import cases_folder
 from opgen.generation import kernels
 from opgen.generation.filling import fill
-from opgen.generation.needs import memory_of, needs
+from opgen.generation.resources import memory_of, needs
 from opgen.generation.seeding import seeds
 from opgen.model import FileError, TensorDesc
 from opgen.suite.remarks import remarks

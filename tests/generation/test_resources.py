@@ -14,7 +14,7 @@ import pytest
 from opgen.calls.jsonl import NamedCall
 from opgen.generation import computing, rows
 from opgen.generation.engine import layout, together
-from opgen.generation.needs import (
+from opgen.generation.resources import (
     SCRATCH,
     fitting,
     memory_of,
