@@ -493,6 +493,34 @@ def test_scratch_memory_is_bounded() -> None:
             assert held <= SCRATCH, g
 
 
+@pytest.mark.parametrize("outputs", [0, 2, 4], ids=["columns", "tiles of 2", "tiles of 4"])
+def test_pieces_take_no_more_scratch_memory_than_their_elements(outputs: int) -> None:
+    """Tiles have planes of the weight and of its gradient, columns up to twice as many as asked."""
+
+    def elements(weight: int, tensors: int) -> int:
+        return 2 * weight + tensors if outputs else weight + 2 * tensors
+
+    def form(t: Operands, geometry: ConvolutionGeometry, weight: int, tensors: int) -> None:
+        if outputs:
+            parts = in_tiles(outputs, geometry)
+            _winograd.tiled(t, geometry, parts, weight=weight, tensors=tensors)
+        else:
+            _products.from_columns(t, geometry, weight=weight, columns=tensors)
+
+    ordinary = (_winograd.WEIGHT, _winograd.PLANES), (_products.WEIGHT, _products.COLUMNS)
+    assert 8 * elements(*ordinary[not outputs]) < SCRATCH
+    plain = (1, 1), (1, 1), (1, 1), (1, 1), (0, 0)
+    for g in (
+        Geometry(0, 4, 1, 256, 256, (3, 3), *plain, (28, 28)),
+        Geometry(1, 1, 1, 300, 200, (5,), (1,), (1,), (2,), (2,), (0,), (4500,)),
+    ):
+        t = g.tensors(np.random.default_rng(14))
+        for weight, tensors in ((1 << 16, 1 << 18), (1 << 18, 1 << 20)):
+            small = partial(form, weight=weight, tensors=tensors)
+            held = scratch(partial(gradients, small, g, t), warm=False)
+            assert held <= 8 * elements(weight, tensors) + 2**21, (g, weight, tensors)
+
+
 def test_windows_far_off_the_input() -> None:
     """More windows than an index of small planes has room for."""
     far = (520, 520)
