@@ -223,13 +223,12 @@ def choices(
         samples * prod(extents) for extents in zip(*[w[1::-1] for w in geometry.down], strict=True)
     )
     taps = prod([w.kernel for w in geometry.down])
-    from_columns = c * m * taps * narrow / 17 + 2 * min(c, m) * taps * narrow
-    look = 2 * (max(c, m) * narrow + min(c, m) * wide + c * m * taps)
+    read = max(c, m) * narrow + min(c, m) * wide + c * m * taps  # to know that there is room
+    most = c * m * taps * narrow / 17 + 2 * (min(c, m) * taps * narrow - read)
     faster = []
     for outputs in product(OUTPUTS, repeat=len(geometry.down)):
         parts = parts_of(geometry, outputs)
-        cost = look + sum([estimate(part.tiling, samples, c, m) for part in parts])
-        if parts and cost < from_columns:
+        if parts and (cost := sum([estimate(p.tiling, samples, c, m) for p in parts])) < most:
             faster.append((cost, parts))
     return tuple([parts for _, parts in sorted(faster, key=itemgetter(0))])
 

@@ -97,11 +97,12 @@ class Piece:
     def planes(self, name: str, factors: Array, source: Array, *, upstream: bool) -> Array:
         """Planes of a tensor (samples, channels, *extents)."""
         (number, places), grid = factors.shape, self.tiling.grid
-        samples, channels, size = len(source), source.shape[1], len(source) * prod(grid)
-        result, some = (
-            self.space.shaped(name, number, channels, size),
+        (samples, channels), size, some = (
+            source.shape[:2],
+            len(source) * prod(grid),
             copies(self.tiling, upstream),
         )
+        result = self.space.shaped(name, number, channels, size)
         for c in pieces(channels, CACHED // ((number + places) * size)):
             shape = *self.tiling.places(upstream), c.stop - c.start, samples, *grid
             at_places, filled = self.space.shaped("places", *shape), (shape, some)
