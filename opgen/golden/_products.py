@@ -27,14 +27,14 @@ from opgen.golden._tiles import choices, growth
 from opgen.golden._winograd import tiled
 
 COLUMNS = (
-    1 << 20
-)  # elements of a block of columns, 8 MiB; up to twice as many where it would be narrow
+    1 << 22
+)  # elements of a block of columns, 32 MiB; up to twice as many where it would be narrow
+SHORT = 1 << 20  # the same where a piece of the weight is not fat
 CACHED = 1 << 18  # the same where channels can be cut, or copies take longer than products
-THIN = 1 << 9  # elements of a weight
-FAT, LONG = 1 << 17, 4
-"""Elements of a piece of the weight from which on blocks of positions are longer, and how many
-times: each block adds a product of its size. ``python -m tests.bench models upconv`` takes 5 to 10
-% less time than without."""
+THIN, FAT = 1 << 9, 1 << 17
+"""Elements of a weight up to which channels are cut, and of a piece of it from which on blocks of
+positions are longer, since each adds a product of that size: ``python -m tests.bench models
+upconv`` takes 5 to 10 % less time than without."""
 LITTLE = 1 << 14  # elements of a weight up to which a copy of its gradient takes no time
 NARROW = 1024  # positions
 WEIGHT = 5 << 19  # elements of a piece of the weight: 20 MiB
@@ -79,7 +79,7 @@ def from_columns(
     groups, c = t.dy.shape[2:4]
     m, k = t.x.shape[3], prod(t.w.shape[4:])
     split = best_split(geometry, c, m) if split is None else split
-    columns = min(columns, CACHED) if k > 1 and c * m * k <= THIN else columns
+    short = min(columns, CACHED if k > 1 and c * m * k <= THIN else SHORT)
     some = phases(geometry, split)
     sides = [(phase, Columns(phase.over_dy, dtype), Columns(phase.over_x, dtype)) for phase in some]
     add = (geometry.transposed and len(some) > 1) or any(
@@ -106,9 +106,9 @@ def from_columns(
     m_step = min(m, max(1, weight // (k * c_step)), -(-m // max(1, parts)))
     rows = sum([right + 2 * left for right, left in [phase.rows(c_step, m_step) for phase in some]])
     g_step = min(
-        groups, max(1, min(columns // (rows * prod(positions)), weight // (m_step * c_step * k)))
+        groups, max(1, min(short // (rows * prod(positions)), weight // (m_step * c_step * k)))
     )
-    most = columns * (LONG if c_step * m_step * k >= FAT else 1) // rows
+    most = (columns if c_step * m_step * k >= FAT else short) // rows
     cuts = blocks(positions, max(1, most, min(narrow, 2 * most)))
     for b, g, cc, mm in product(
         range(len(t.w)), pieces(groups, g_step), [*pieces(c, c_step)], [*pieces(m, m_step)]
