@@ -32,7 +32,7 @@ def lawful(judged: Judgement) -> dict[str, np.ndarray]:
     result: dict[str, np.ndarray] = {}
     rows = len(judged.table)
     for guard in guards:
-        ((name, what),) = guard.require.left.refs
+        (name, what), *_ = guard.require.left.refs
         if what == TOTAL:
             continue
         end, strict = ENDS.index(str(what)), len(guard.require.operator) == 1
@@ -65,13 +65,14 @@ def unlawful(
     """What is said of a ``file`` of calls, each in a row of a judged table, whose own arrays (id ->
     name -> array) hold what the rules on values forbid.
     """
-    ends = lawful(judged)
+    ends, apart = lawful(judged), _left_out(judged)
     for row, call in zip(rows, calls, strict=False):
         arrays = given.get(call.id, {})
         for name in ends.keys() & arrays.keys():
             (low, high), values = ends[name][row], np.asarray(arrays[name])
             limited = not np.isnan([low, high]).all()
             wrong = (values < low) | (values > high) | limited & np.isnan(values)
+            wrong &= values != apart.get(name, {row: np.nan})[row]
             if wrong.any():
                 place = np.unravel_index(int(wrong.argmax()), values.shape)
                 admitted = f"{low:g} to {high:g}".replace("nan to", "up to")
@@ -92,6 +93,20 @@ def unlawful(
                     yield Problem(
                         file, call.line, call.id, f"data: {text} {readable(guard.require.text)}"
                     )
+
+
+def _left_out(judged: Judgement) -> dict[str, np.ndarray]:
+    """Tensor -> (rows,) the number to which rules on its elements do not apply, where there is
+    one.
+    """
+    result = {}
+    for rule in judged.spec.rules:
+        for guard in filter(on_values, rule.guards):
+            (name, _), *others = guard.require.left.refs
+            for other in others:
+                data = np.asarray(judged.view.get(other).data)
+                result[name] = np.broadcast_to(data, len(judged.table))
+    return result
 
 
 def summable(judged: Judgement) -> np.ndarray:

@@ -332,3 +332,35 @@ def test_an_index_out_of_range_is_told_with_its_place(tmp_path, index, said):
         file = tmp_path / "calls.jsonl"
         told = f"{file}:1: mine: data: indices[1] {said}; the page admits 0 to 4"
         assert told in " ".join(result.output.split()) and not (tmp_path / "out.h5").exists()
+
+
+@pytest.mark.parametrize(("value", "said"), [(-100, ""), (4, ""), (5, "is 5"), (-99, "is -99")])
+def test_targets_may_equal_what_is_ignored(tmp_path, value, said):
+    """A target that is ignored is no class, and its row of the gradient is 0."""
+    scores = {"shape": [2, 5], **FLOAT}
+    none = dict.fromkeys(("weightOptional", "gradZlossOptional", "lseForZlossOptional"))
+    args = {
+        "gradLoss": {"shape": [2], **FLOAT},
+        "logProb": scores,
+        "target": {"shape": [2], "dtype": "INT64", "format": "ND"},
+        **none,
+        "reductionOptional": "none",
+        "ignoreIndex": -100,
+        "labelSmoothing": 0.0,
+        "lseSquareScaleForZloss": 0.0,
+        "out": scores,
+    }
+    loss = call(op="aclnnCrossEntropyLossGrad", args=args)
+    given = np.log(np.full((2, 5), 0.2, dtype=np.float32))
+    ones = np.ones(2, dtype=np.float32)
+    target = np.array([1, value])
+    result = generate(tmp_path, loss, gradLoss=ones, logProb=given, target=target)
+    assert result.exit_code == (2 if said else 0), result.output
+    if said:
+        told = f"mine: data: target[1] {said}; the page admits 0 to 4"
+        assert told in " ".join(result.output.split())
+        return
+    with opgen.open(tmp_path / "out.h5") as bundle:
+        golden = bundle["mine"].golden["out"]
+    expected = np.where(np.arange(5) == target[:, None], -0.8, 0.2) * (target != -100)[:, None]
+    assert np.allclose(golden, expected, rtol=1e-6, atol=0)

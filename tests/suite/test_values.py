@@ -86,6 +86,52 @@ def test_a_call_that_says_its_values_is_held_against_the_rules(
     assert all(shapes_the_answer(judged.spec.rule["last"], guard, judged) for guard in guilty)
 
 
+IGNORING = specfile.loads("""
+api: aclnnIgnoreBackward
+page: none
+products: [ascend910b]
+parameters:
+  grad: {kind: tensor, dtype: [FLOAT], shape: {1: [N]}}
+  index: {kind: tensor, dtype: [INT32], shape: {1: [N]}}
+  size: {kind: int64}
+  out: {kind: output, dtype: [FLOAT], shape: {1: [M]}}
+rules:
+  first: {require: "values(index, size) >= 0"}
+  last: {require: "values(index, size) < M"}
+returns:
+  unstated: [product, first, last]
+  assumed: [grad.dtype, grad.null, grad.rank, index.dtype, index.null, index.rank, index.shape,
+            out.dtype, out.null, out.rank]
+""")
+"""An index below the nine elements of out; ``size`` is the index that is left out of a sum."""
+
+
+def test_rules_on_values_leave_out_one_that_a_call_names() -> None:
+    """A range is legal if each of its numbers is below nine and not negative, or left out."""
+    every = [
+        (ignored, least, greatest)
+        for ignored in range(-3, 13)
+        for least in range(-3, 13)
+        for greatest in range(least, 13)
+    ]
+    rows = [{"size": i, "range": (low, high)} for i, low, high in every]
+    judged = judge(IGNORING, table(*rows, spec=IGNORING))
+    found = [
+        [name in {each.rule for each in answer.breaks} for name in ("first", "last")]
+        for answer in judged.expectations()
+    ]
+    assert found == [
+        [
+            any(n != ignored and n < 0 for n in range(low, high + 1)),
+            any(n != ignored and n >= 9 for n in range(low, high + 1)),
+        ]
+        for ignored, low, high in every
+    ]
+    assert limits(judge(IGNORING, table({"size": -100}, spec=IGNORING)))["index"].tolist() == [
+        [0, 8]
+    ]
+
+
 @pytest.mark.parametrize("dtype", ["INT8", "INT16", "INT32", "INT64", "UINT8", "UINT32", "BOOL"])
 def test_whole_numbers_reach_both_ends_and_repeat(dtype: str) -> None:
     high = 1 if dtype == "BOOL" else 40

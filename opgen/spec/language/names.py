@@ -6,7 +6,17 @@ import ast
 
 from opgen.model import did_you_mean
 from opgen.spec.language.constants import constant
-from opgen.spec.language.term import INEQUALITIES, Scope, Term, TermError, failure, owner, reference
+from opgen.spec.language.term import (
+    INEQUALITIES,
+    Scope,
+    Term,
+    TermError,
+    View,
+    failure,
+    owner,
+    reference,
+)
+from opgen.spec.language.value import Value
 
 
 def named(node: ast.expr, like: str, scope: Scope) -> Term:
@@ -29,20 +39,41 @@ def named(node: ast.expr, like: str, scope: Scope) -> Term:
 
 def all_values(node: ast.expr, sign: str, scope: Scope) -> Term | None:
     """``values(x)`` on the left of a comparison: all elements of a tensor, of which the least
-    or the greatest decides; in ``sum(values(x))`` their sum. None for anything else.
+    or the greatest decides; in ``values(x, n)`` those other than a number; in ``sum(values(x))``
+    their sum. None for anything else.
     """
     of, what = node, "least" if ">" in sign else "greatest"
     match node:
         case ast.Call(func=ast.Name(id="sum"), args=[ast.Call() as inner], keywords=[]):
             of, what = inner, "total"
     match of:
-        case ast.Call(func=ast.Name(id="values"), args=[whole], keywords=[]) if (
+        case ast.Call(func=ast.Name(id="values"), args=[whole, *others], keywords=[]) if (
             name := owner(whole)
-        ) is not None:
+        ) is not None and len(others) <= (what != "total"):
             if what != "total" and sign not in INEQUALITIES:
                 raise failure(node, "compare all values with < <= > >=")
             ref = (name, what)
             if scope.kind(ref) is None:
                 raise failure(of, "takes the name of a tensor")
+            if others:
+                return _others(node, name, what, named(others[0], "", scope))
             return Term(node, "int", (ref,), lambda view: view.get(ref))
     return None
+
+
+def _others(node: ast.expr, name: str, what: str, left_out: Term) -> Term:
+    """The least or the greatest element other than a number, of whole numbers."""
+    ends = ((name, "least"), (name, "greatest"))
+
+    def read(view: View) -> Value:
+        (least, low), (greatest, high) = (view.get(end)[:2] for end in ends)
+        number = left_out.read(view)
+        alone = (least == greatest) & (least == number.data)
+        data = (
+            least + (least == number.data)
+            if what == "least"
+            else (greatest - (greatest == number.data))
+        )
+        return Value(data, low & high & number.bound & ~alone)
+
+    return Term(node, "int", ((name, what), *left_out.refs), read)
