@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -225,7 +226,7 @@ FORM = [  # (what is written instead of what, message)
     (
         "    why: because\n",
         "    why: because\n    data: {self: [0.5]}\n",
-        "data.self: expects a flat list of whole numbers, not [0.5]",
+        "data.self: expects a flat list of whole numbers, inf and -inf, not [0.5]",
     ),
     (
         "    why: because\n",
@@ -315,6 +316,14 @@ def test_a_good_plan_is_read(tmp_path: Path) -> None:
     assert CompiledPlan(spec(), plan, "smoke").shape == (1, 2, 1, 2)
     assert plan.handwritten[0].tiers == TIERS[:3]
     assert plan.vacuous[0].why == "nothing is reflected"
+
+
+def test_handwritten_data_may_be_infinite(tmp_path: Path) -> None:
+    data = '    why: because\n    data: {self: [1, "inf", "-inf"]}\n'
+    plan = load_plan(written(tmp_path, GOOD.replace("    why: because\n", data)))
+    assert plan.handwritten[0].data == {"self": (1, inf, -inf)}
+    with pytest.raises(FileError, match="a flat list of whole numbers, inf and -inf, not"):
+        load_plan(written(tmp_path, GOOD.replace("    why: because\n", data.replace("inf", "nan"))))
 
 
 @pytest.mark.parametrize(

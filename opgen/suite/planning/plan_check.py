@@ -137,7 +137,7 @@ def handwritten_calls(
     return calls
 
 
-def _misfit(spec: Spec, call: Call, name: str, values: tuple[int, ...]) -> str:
+def _misfit(spec: Spec, call: Call, name: str, values: tuple[float, ...]) -> str:
     desc = call.args.get(name)
     if name not in [p.name for p in spec.inputs] or not isinstance(desc, TensorDesc):
         return f"'{name}' is not an input tensor of this call"

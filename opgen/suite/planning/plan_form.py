@@ -26,7 +26,16 @@ ROLES: tuple[Role, ...] = get_args(Role)
 WORDS = text("a text", r"\S")
 VALUES: Form[Sequence[object]] = distinct(plain_list("a list of values to try", 1))
 SOME: Form[Sequence[object]] = plain_list("some of the axis's values", 1)
-DATA = listed(whole("a whole number"), "a flat list of whole numbers", uniform=True)
+DATA = listed(
+    Form[float](
+        "a whole number, inf or -inf",
+        lambda: {"anyOf": [{"type": "integer"}, {"enum": ["inf", "-inf"]}]},
+        lambda value: type(value) is int or value in ("inf", "-inf"),
+        lambda document, where, value: value if type(value) is int else float(value),
+    ),
+    "a flat list of whole numbers, inf and -inf",
+    uniform=True,
+)
 TIER = word("tier", lambda: TIERS)
 
 
@@ -154,8 +163,8 @@ class Handwritten:
         ),
         USUAL,
     )
-    data: Mapping[str, tuple[int, ...]] = key(
-        table(text("an input"), DATA, "a mapping of input to a flat list of whole numbers"), {}
+    data: Mapping[str, tuple[float, ...]] = key(
+        table(text("an input"), DATA, "a mapping of input to a flat list of numbers"), {}
     )
 
 
