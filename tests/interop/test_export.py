@@ -432,9 +432,11 @@ def test_the_attributes_of_atk_have_the_types_that_it_knows(smoke: Bundle, tmp_p
     """It reads no int8 and no int32 from JSON: an executor makes them. A scalar has the dtype of a
     tensor.
     """
-    scalar = bundle_of(tmp_path / "scalar.h5", operators=("threshold_backward",))
-    with opgen.open(scalar) as bundle:
-        atk_export.export(bundle, tmp_path / "scalar", bundle.ids)
+    some = bundle_of(
+        tmp_path / "some.h5", operators=("threshold_backward", "group_norm_backward"), shard="1/2"
+    )
+    with opgen.open(some) as bundle:
+        atk_export.export(bundle, tmp_path / "some", bundle.ids)
     atk_export.export(smoke, tmp_path / "out", smoke.ids)
     types: dict[str, set[str]] = {}
     scalars: set[str] = set()
