@@ -116,7 +116,7 @@ COVERED_BY = {
     "test_deviations.py": "comparison.wider_bounds",
     "test_refresh.py": "generation.versions lock.computed",
     "test_coverage.py": "quality.coverage_request",
-    "test_where.py": "spec.conditions",
+    "test_cases_by_condition.py": "spec.conditions",
     "test_explore.py": "minimization.cause suite.random_extents",
     "test_explain.py": "quality.rule_examples report.cases report.explained",
     "test_pytest_plugin.py": "pytest_plugin.cases",

@@ -40,7 +40,7 @@ def choose_of(
     ids = choose(bundle.ids, patterns)
     if not where:
         return ids
-    from opgen.comparison.where import where as of_condition
+    from opgen.comparison.cases_by_condition import where as of_condition
 
     judged = verdicts() if verdicts and "verdict" in where else None
     wanted = set(of_condition(bundle, where, judged))

@@ -61,8 +61,8 @@ def command(operators: str, folder: str | None, edition: str, as_json: bool) -> 
     from opgen.spec.catalog import catalog
 
     known = catalog(edition)
-    named = [spec for spec in known.whole if spec.name == operators]
-    named = named or [*known.of(known.api(operators))]
+    one = [spec for spec in known.whole if spec.name == operators not in known.operators]
+    named = one or known.of(known.api(operators))
     pages = [(spec, *by_line(spec)) for spec in named]
     editions = _editions(known.every(named[0].api))
     if as_json:

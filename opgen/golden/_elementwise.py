@@ -10,7 +10,7 @@ import numpy as np
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden import Names as Names  # noqa: PLC0414  kernels take it from here
 from opgen.golden._absolute import Both, Function, Outputs
-from opgen.golden._tracked import ROUNDOFF, Tracked
+from opgen.golden._running_error import ROUNDOFF, Tracked
 
 Operands: TypeAlias = Mapping[str, Tracked]
 Formula: TypeAlias = Callable[[Operands, Names], Tracked]

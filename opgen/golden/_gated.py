@@ -11,8 +11,8 @@ from opgen.golden._absolute import Both, Function
 from opgen.golden._elementwise import Names, Operands
 from opgen.golden._normalized import RowLayout
 from opgen.golden._normalized import functions as of_layout
+from opgen.golden._running_error import Tracked
 from opgen.golden._softmax import axis
-from opgen.golden._tracked import Tracked
 
 Gate = Callable[[Operands, Tracked, Tracked, Names], tuple[Tracked, Tracked]]
 """The gradients of both halves, from all operands, the first and the second half."""

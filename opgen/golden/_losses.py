@@ -8,7 +8,7 @@ from math import prod
 from opgen.golden import Array, Differentiable, Tensors, present
 from opgen.golden._absolute import Outputs
 from opgen.golden._elementwise import Names
-from opgen.golden._tracked import Tracked
+from opgen.golden._running_error import Tracked
 
 NONE, MEAN, SUM, BATCHMEAN = 0, 1, 2, 3
 

@@ -10,7 +10,7 @@ import numpy as np
 from opgen.golden import Array, Tensors
 from opgen.golden._absolute import Both, Function, Outputs
 from opgen.golden._elementwise import SECOND_ORDER, Names, Operands
-from opgen.golden._tracked import Tracked, either, total
+from opgen.golden._running_error import Tracked, either, total
 
 Gradients: TypeAlias = Callable[[Operands, Names], Mapping[str, Tracked]]
 

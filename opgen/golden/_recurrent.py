@@ -8,7 +8,7 @@ import numpy as np
 
 from opgen.golden import Array
 from opgen.golden._elementwise import Names
-from opgen.golden._tracked import Tracked, contracted, joined
+from opgen.golden._running_error import Tracked, contracted, joined
 
 
 def directions(names: Names) -> int:

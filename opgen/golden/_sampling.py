@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from opgen.golden import Array
-from opgen.golden._tracked import ROUNDOFF
+from opgen.golden._running_error import ROUNDOFF
 
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 ZEROS, BORDER, REFLECTION = 0, 1, 2

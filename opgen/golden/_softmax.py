@@ -6,7 +6,7 @@ import numpy as np
 
 from opgen.golden import Array
 from opgen.golden._elementwise import Names
-from opgen.golden._tracked import total
+from opgen.golden._running_error import total
 from opgen.numerics import functions
 
 SPREAD = 1 / 8

@@ -16,7 +16,7 @@ import numpy as np
 
 from opgen.golden import Array, ProbeCall
 from opgen.golden._adjoint import Names, forwards, probed
-from opgen.golden._tracked import ROUNDOFF
+from opgen.golden._running_error import ROUNDOFF
 from opgen.golden._weighted import ANY, Weighted, WeightedAxis
 
 STEPS = 6

@@ -15,7 +15,7 @@ from opgen.golden import Array, Differentiable, Tensors, present
 from opgen.golden._absolute import GOLDEN, Function, Outputs
 from opgen.golden._adjoint import Forward, Names, differentiable
 from opgen.golden._gathers import Gather
-from opgen.golden._tracked import ROUNDOFF
+from opgen.golden._running_error import ROUNDOFF
 
 ANY = 2 / ROUNDOFF
 """An error that lets a weight of 0 be 1, and back."""

@@ -9,7 +9,7 @@ import numpy as np
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth
 from opgen.golden._normalized import RowLayout, functions, of_rows, statistics
-from opgen.golden._tracked import Tracked, either
+from opgen.golden._running_error import Tracked, either
 
 __all__ = [
     "DIFFERENCES",

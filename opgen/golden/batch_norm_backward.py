@@ -16,7 +16,7 @@ from opgen.golden import Array, ProbeCall, Tensors, present
 from opgen.golden import group_norm_backward as group_norm
 from opgen.golden._absolute import Copies, Outputs, functions
 from opgen.golden._normalized import statistics
-from opgen.golden._tracked import total
+from opgen.golden._running_error import total
 
 VERSION = 1
 PROBES = [

@@ -6,7 +6,7 @@ import numpy as np
 
 from opgen.golden._elementwise import Names, Operands, depth, functions, passed, probe
 from opgen.golden._losses import reduced
-from opgen.golden._tracked import Tracked
+from opgen.golden._running_error import Tracked
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opgen.golden._elementwise import Names, Operands, depth, functions, passed, probe
 from opgen.golden._losses import reduced
-from opgen.golden._tracked import Tracked, either, sigmoid
+from opgen.golden._running_error import Tracked, either, sigmoid
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth, masked, passed
 from opgen.golden._normalized import RowLayout, functions
+from opgen.golden._running_error import Tracked, either, rounded_across, sigmoid
 from opgen.golden._softmax import axis
-from opgen.golden._tracked import Tracked, either, rounded_across, sigmoid
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
 

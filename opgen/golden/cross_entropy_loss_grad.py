@@ -11,8 +11,8 @@ import numpy as np
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._absolute import Both, Outputs
 from opgen.golden._elementwise import SECOND_ORDER, Names, depth, masked, passed
+from opgen.golden._running_error import Tracked, exp
 from opgen.golden._softmax import log_softmax
-from opgen.golden._tracked import Tracked, exp
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]
 

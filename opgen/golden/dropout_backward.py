@@ -11,7 +11,7 @@ from opgen.golden._absolute import Outputs
 from opgen.golden._bits import kept, mask_of
 from opgen.golden._elementwise import Names, Operands, depth, masked
 from opgen.golden._normalized import RowLayout, functions
-from opgen.golden._tracked import Tracked
+from opgen.golden._running_error import Tracked
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]
 

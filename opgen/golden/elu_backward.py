@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from opgen.golden._elementwise import Names, Operands, depth, functions, probe
-from opgen.golden._tracked import Tracked, exp
+from opgen.golden._running_error import Tracked, exp
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
 

@@ -8,8 +8,8 @@ from opgen.golden import ProbeCall, Tensors
 from opgen.golden._absolute import Outputs
 from opgen.golden._elementwise import Names, Operands, depth, passed
 from opgen.golden._gated import functions
+from opgen.golden._running_error import Tracked
 from opgen.golden._softmax import axis
-from opgen.golden._tracked import Tracked
 from opgen.golden.gelu_backward_v2 import KAPPA, by_erf, by_tanh
 from opgen.numerics.functions import erf, tanh
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from opgen.golden._elementwise import Names, Operands, depth, functions, passed, probe
-from opgen.golden._tracked import Tracked
+from opgen.golden._running_error import Tracked
 from opgen.golden.gelu_backward_v2 import by_erf, by_tanh
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude"]

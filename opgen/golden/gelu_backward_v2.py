@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import pi, sqrt
 
 from opgen.golden._elementwise import Names, Operands, depth, functions, passed, probe
-from opgen.golden._tracked import Tracked, either, erf, exp, sigmoid, tanh
+from opgen.golden._running_error import Tracked, either, erf, exp, sigmoid, tanh
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 

@@ -7,7 +7,7 @@ from math import prod
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth
 from opgen.golden._normalized import RowLayout, functions, of_rows, statistics
-from opgen.golden._tracked import Tracked, either, sigmoid
+from opgen.golden._running_error import Tracked, either, sigmoid
 from opgen.numerics import functions as exact
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 
 from opgen.golden import Array, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names
-from opgen.golden._tracked import total
+from opgen.golden._running_error import total
 
 VERSION = 1
 PROBES = [

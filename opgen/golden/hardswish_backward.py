@@ -14,7 +14,7 @@ from opgen.golden._elementwise import (
     passed,
     probe,
 )
-from opgen.golden._tracked import Tracked, either
+from opgen.golden._running_error import Tracked, either
 
 __all__ = [
     "FORWARD",

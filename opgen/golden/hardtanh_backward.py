@@ -7,7 +7,7 @@ from math import nan
 import numpy as np
 
 from opgen.golden._elementwise import Names, Operands, depth, functions, masked, probe
-from opgen.golden._tracked import Tracked, rounded_across
+from opgen.golden._running_error import Tracked, rounded_across
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
 

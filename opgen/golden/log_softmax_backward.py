@@ -7,8 +7,8 @@ import numpy as np
 from opgen.golden import Array, Tensors, present
 from opgen.golden._absolute import Outputs
 from opgen.golden._elementwise import Names, Operands, depth, functions, of_result, passed, probe
+from opgen.golden._running_error import Tracked, exp
 from opgen.golden._softmax import axis, log_softmax
-from opgen.golden._tracked import Tracked, exp
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]
 

@@ -23,7 +23,7 @@ from opgen.golden._recurrent import (
     projected,
     transformed,
 )
-from opgen.golden._tracked import Tracked, joined
+from opgen.golden._running_error import Tracked, joined
 from opgen.numerics.functions import sigmoid, tanh
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors
 from opgen.golden._elementwise import Names, Operands, depth
 from opgen.golden._normalized import RowLayout, functions
-from opgen.golden._tracked import Tracked
+from opgen.golden._running_error import Tracked
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 

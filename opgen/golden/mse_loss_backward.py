@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opgen.golden._elementwise import Names, Operands, depth, functions, probe
 from opgen.golden._losses import differentiable, reduced
-from opgen.golden._tracked import Tracked
+from opgen.golden._running_error import Tracked
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 

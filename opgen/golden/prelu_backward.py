@@ -9,7 +9,7 @@ import numpy as np
 from opgen.golden import Array, ProbeCall, Tensors
 from opgen.golden._elementwise import Names, Operands, depth, masked
 from opgen.golden._normalized import RowLayout, functions
-from opgen.golden._tracked import Tracked
+from opgen.golden._running_error import Tracked
 
 __all__ = ["FACTORS", "PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 

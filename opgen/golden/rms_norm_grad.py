@@ -7,7 +7,7 @@ from math import prod
 from opgen.golden import Array, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth
 from opgen.golden._normalized import RowLayout, functions, statistics
-from opgen.golden._tracked import Tracked, either
+from opgen.golden._running_error import Tracked, either
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]
 

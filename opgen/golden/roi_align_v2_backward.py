@@ -12,8 +12,8 @@ from math import ceil
 import numpy as np
 
 from opgen.golden import Array, Differentiable, Names, ProbeCall, Tensors
+from opgen.golden._running_error import ROUNDOFF
 from opgen.golden._sampling import STEPS, SampledAxis, Taps, bilinear
-from opgen.golden._tracked import ROUNDOFF
 
 VERSION = 2
 PROBES = [

@@ -9,8 +9,8 @@ import numpy as np
 from opgen.golden import ProbeCall, Tensors, present
 from opgen.golden._absolute import Outputs
 from opgen.golden._elementwise import Names, Operands, depth, functions
+from opgen.golden._running_error import Tracked, either
 from opgen.golden._softmax import log_softmax
-from opgen.golden._tracked import Tracked, either
 from opgen.numerics import functions as exact
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]

@@ -14,7 +14,7 @@ from opgen.golden._elementwise import (
     passed,
     probe,
 )
-from opgen.golden._tracked import Tracked, either, sigmoid
+from opgen.golden._running_error import Tracked, either, sigmoid
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "by_rows", "depth", "golden", "magnitude"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from opgen.golden import Array, ProbeCall, Tensors, present
 from opgen.golden._absolute import Outputs
 from opgen.golden._elementwise import Names, Operands, depth, functions, of_result
+from opgen.golden._running_error import Tracked
 from opgen.golden._softmax import axis, log_softmax
-from opgen.golden._tracked import Tracked
 from opgen.numerics import functions as exact
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]

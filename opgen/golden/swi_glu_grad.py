@@ -5,7 +5,7 @@ from __future__ import annotations
 from opgen.golden import ProbeCall
 from opgen.golden._elementwise import Names, Operands, depth, passed
 from opgen.golden._gated import functions
-from opgen.golden._tracked import Tracked, either, sigmoid
+from opgen.golden._running_error import Tracked, either, sigmoid
 
 __all__ = ["PROBES", "VERSION", "both", "depth", "golden", "magnitude"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth, masked
 from opgen.golden._normalized import RowLayout, functions
-from opgen.golden._tracked import Tracked, joined
+from opgen.golden._running_error import Tracked, joined
 from opgen.golden.clipped_swiglu_grad import clipped
 
 __all__ = ["FORWARD", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "saved"]

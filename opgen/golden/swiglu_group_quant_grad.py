@@ -7,7 +7,7 @@ import numpy as np
 from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._elementwise import Names, Operands, depth, masked
 from opgen.golden._normalized import RowLayout, functions
-from opgen.golden._tracked import Tracked
+from opgen.golden._running_error import Tracked
 from opgen.golden.swiglu_group_grad import OUTPUTS, saved, unit, within
 from opgen.golden.swiglu_group_grad import formula as of_unit
 

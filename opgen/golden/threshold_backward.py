@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from opgen.golden._elementwise import Names, Operands, depth, functions, probe
-from opgen.golden._tracked import Tracked, rounded_across
+from opgen.golden._running_error import Tracked, rounded_across
 
 __all__ = ["FACTORS", "PROBES", "VERSION", "both", "depth", "golden", "magnitude", "thresholds"]
 

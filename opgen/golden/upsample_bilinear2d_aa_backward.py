@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from opgen.golden._tracked import ROUNDOFF
+from opgen.golden._running_error import ROUNDOFF
 from opgen.golden._upsampling import STEPS, probe, upsampled
 from opgen.golden._weighted import WeightedAxis, derived
 

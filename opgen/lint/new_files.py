@@ -99,7 +99,7 @@ _WORDS = {
 
 def _code(what: str, spec: Spec) -> str:
     """Code that answers zeros, with what a case of the operator gives."""
-    template = Template(Path(__file__).with_name(f"{what}.txt").read_text(encoding="utf-8"))
+    template = Template(Path(__file__).with_name(f"new_{what}.txt").read_text(encoding="utf-8"))
     begin = _WORDS[what]["indent"] + "# "
     notes = _notes(spec, _WORDS[what])
     lines = chain(

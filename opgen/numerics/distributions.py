@@ -11,7 +11,7 @@ from math import ceil, floor, frexp, inf, isfinite, isqrt
 
 import numpy as np
 
-from opgen.numerics import cycles
+from opgen.numerics import periodic
 from opgen.numerics.arrays import Array
 from opgen.numerics.draw import Draw, Values, between, from_steps, nonzero, scaled
 from opgen.numerics.formats import format_of
@@ -98,7 +98,7 @@ def _near_one(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
 
 def _alternating(lanes: Array, choice: Array, tensor: InputTensor) -> Array:
     """The sign of a checkerboard over all axes: neighbours along any of them cancel."""
-    return np.asarray(_near_one(lanes, choice, tensor) * (1 - 2 * (cycles.places(tensor, 0) & 1)))
+    return np.asarray(_near_one(lanes, choice, tensor) * (1 - 2 * (periodic.places(tensor, 0) & 1)))
 
 
 def _repeated(lanes: Array, choice: Array, tensor: InputTensor, cycle: Array) -> Array:
@@ -109,7 +109,7 @@ def _repeated(lanes: Array, choice: Array, tensor: InputTensor, cycle: Array) ->
         return _integers(lanes, choice, tensor)
     first = (choice % np.uint64(len(cycle))).astype(np.int64)
     return np.asarray(
-        cycle[(first[:, None] + cycles.places(tensor, 1)) % len(cycle)], dtype=np.float64
+        cycle[(first[:, None] + periodic.places(tensor, 1)) % len(cycle)], dtype=np.float64
     )
 
 
@@ -232,8 +232,8 @@ NORMAL = Draw(7, _normal)
 WIDE = Draw(2, _wide)
 ALTERNATING = Draw(1, _alternating, lambda tensor: 2.0**-tensor.bits, None)
 NEAR_ONE = Draw(1, _near_one, lambda tensor: 2.0**-tensor.bits)
-BALANCED = Draw(1, partial(_repeated, cycle=cycles.BALANCED), _integer_quantum, None)
-TWO_OR_THREE = Draw(1, partial(_repeated, cycle=cycles.TWO_OR_THREE), _integer_quantum, None)
+BALANCED = Draw(1, partial(_repeated, cycle=periodic.BALANCED), _integer_quantum, None)
+TWO_OR_THREE = Draw(1, partial(_repeated, cycle=periodic.TWO_OR_THREE), _integer_quantum, None)
 SUBNORMALS = Draw(1, _subnormals, _subnormal_quantum)
 ZEROS = Draw(0, _fixed(0), lambda tensor: 1.0)
 ONES = Draw(0, _fixed(1), lambda tensor: 1.0)

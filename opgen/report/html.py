@@ -21,7 +21,8 @@ from opgen.comparison.standards import CRITERIA
 from opgen.comparison.statuses import BAD, KNOWN, LENIENT, UNUSUAL, VERDICTS
 from opgen.model import Verdict
 from opgen.numerics.arrays import Array
-from opgen.report import data, maps, origin
+from opgen.report import data, origin
+from opgen.report.error_maps import LEVELS, distribution, error_map
 from opgen.report.text import varied
 from opgen.report.words import words
 from opgen.report.writing import part
@@ -61,7 +62,7 @@ def text(report: DiffReport, strict: bool = False, most: int = MAPPED) -> str:
             (op.removeprefix("aclnn"), dtype, counts)
             for (op, dtype), counts in report.by("op", "dtype").items()
         ],
-        distribution=maps.distribution(report.distribution),
+        distribution=distribution(report.distribution),
         legend=[meanings[name] for name in (*VERDICTS, "waiver", "error / bound")],
         style=part("style.css") + part("page.css"),
         script=part("page.js"),
@@ -79,7 +80,7 @@ def _packed(report: DiffReport, bad: list[Verdict], most: int) -> dict[str, obje
             most -= sum(case.golden[name].size for name in wrong)
             if wrong and most >= 0:
                 drawn[case.id] = {
-                    name: maps.error_map(compared(case, name, answers[name])) for name in wrong
+                    name: error_map(compared(case, name, answers[name])) for name in wrong
                 }
     quoted = {verdict.case: quote(verdict.case) for verdict in report}
     return {
@@ -87,7 +88,7 @@ def _packed(report: DiffReport, bad: list[Verdict], most: int) -> dict[str, obje
         "bad": [verdict.case for verdict in bad],
         "calls": calls,
         "maps": drawn,
-        "levels": maps.LEVELS,
+        "levels": LEVELS,
         "command": origin.command(report),
         "quoted": {case: words for case, words in quoted.items() if case != words},
     }

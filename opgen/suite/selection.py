@@ -21,6 +21,7 @@ from opgen.oracle.errata import Errata
 from opgen.oracle.errata_folder import errata_of
 from opgen.spec.catalog import Catalog, catalog
 from opgen.spec.spec import Spec
+from opgen.suite.cases_by_condition import where
 from opgen.suite.given_calls import call_suite
 from opgen.suite.given_data import read_dumps
 from opgen.suite.planned_suite import Each, plan_suite
@@ -28,7 +29,6 @@ from opgen.suite.planning.plan import Plan
 from opgen.suite.planning.plan_check import plans_of, shipped_plan
 from opgen.suite.shard import shard, shard_of
 from opgen.suite.suite import Suite
-from opgen.suite.where import where
 
 CALL_FILES = (".jsonl", ".jsonl.gz")
 """How the names of call files end: ``plan`` takes them too."""

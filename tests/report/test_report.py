@@ -453,7 +453,7 @@ def test_without_the_packages_of_a_page_the_command_says_what_to_install(
 
 
 def test_maps_show_the_last_column():
-    from opgen.report.maps import levels, panels
+    from opgen.report.error_maps import levels, panels
 
     device = np.zeros((2, 4, 3, 5))
     device[..., -1] = 1
@@ -496,7 +496,7 @@ def test_maps_show_the_last_column():
 def test_maps_of_every_rank_keep_an_element_in_its_place_and_part_channels_by_group(
     form, axes, pairs
 ):
-    from opgen.report.maps import panels
+    from opgen.report.error_maps import panels
 
     device = np.zeros(form)
     device[(-1,) * len(form)] = 1
@@ -513,7 +513,7 @@ def test_maps_of_every_rank_keep_an_element_in_its_place_and_part_channels_by_gr
 
 
 def test_a_map_of_one_number_is_drawn():
-    from opgen.report.maps import error_map
+    from opgen.report.error_maps import error_map
 
     found = ComparedOutput("x", np.ones(()), np.zeros(()), np.full((), 0.1), (), (), "DOUBLE")
     (drawn,) = error_map(found)
@@ -521,7 +521,7 @@ def test_a_map_of_one_number_is_drawn():
 
 
 def test_a_large_map_shows_the_largest_element_of_each_cell():
-    from opgen.report.maps import CELLS, error_map
+    from opgen.report.error_maps import CELLS, error_map
 
     form = (2 * CELLS + 3, 5)
     device = np.zeros(form)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import opgen
 from opgen.bundle.read.reader import Bundle
 from opgen.cli import main
-from opgen.comparison.where import where
+from opgen.comparison.cases_by_condition import where
 from opgen.devices.running import run
 from opgen.model import FileError
 from opgen.suite.selection import Request

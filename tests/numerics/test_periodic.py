@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from opgen.numerics.cycles import BALANCED, TWO_OR_THREE, places
 from opgen.numerics.fill import draw, keys
 from opgen.numerics.input_tensor import InputTensor, Role
+from opgen.numerics.periodic import BALANCED, TWO_OR_THREE, places
 
 BLOCKS = (1, 2, 8, 16, 24, 40, 48, 64, 128, 256, 512, 1024, 4096)
 

@@ -1,5 +1,5 @@
-"""Numbers that come again and again along every axis of a tensor, so that sums along any of them
-stay small, and neighbours differ.
+"""Periodic values: numbers that come again and again along every axis of a tensor, so that sums
+along any of them stay small, and neighbours differ.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from opgen.golden import _tracked
-from opgen.golden._tracked import Tracked
+from opgen.golden import _running_error
+from opgen.golden._running_error import Tracked
 from opgen.numerics.formats import FORMATS
 
 FORMULAS: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
@@ -17,9 +17,12 @@ FORMULAS: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
         lambda x, y: 1.702 * x - 0.1 + y,
         lambda x, y: np.float32(1.702) * x - np.float32(0.1) + y,
     ),
-    "exp": (lambda x, y: _tracked.exp(x * y) - x, lambda x, y: np.exp(x * y) - x),
-    "tanh": (lambda x, y: 1 - _tracked.tanh(x * y), lambda x, y: 1 - np.tanh(x * y)),
-    "sigmoid": (lambda x, y: _tracked.sigmoid(x - y) * x, lambda x, y: x / (1 + np.exp(y - x))),
+    "exp": (lambda x, y: _running_error.exp(x * y) - x, lambda x, y: np.exp(x * y) - x),
+    "tanh": (lambda x, y: 1 - _running_error.tanh(x * y), lambda x, y: 1 - np.tanh(x * y)),
+    "sigmoid": (
+        lambda x, y: _running_error.sigmoid(x - y) * x,
+        lambda x, y: x / (1 + np.exp(y - x)),
+    ),
     "sum": (lambda x, y: (x * y).sum(1) - x, lambda x, y: (x * y).sum(1, keepdims=True) - x),
     "backwards": (
         lambda x, y: (x * y).sum(1),
@@ -60,7 +63,7 @@ def test_a_device_is_no_further_away_than_its_tracked_error(name: str, scale: in
 def test_of_several_formulas_the_worst_counts() -> None:
     x = Tracked.given(np.array([-1.5, 8.0]))
     one, other = x / 3 + 0.5, (2 * x + 3) / 6
-    found = _tracked.either(one, other)
+    found = _running_error.either(one, other)
     assert found.error.tolist() == [one.error[0], other.error[1]]
     assert found.value is one.value and one.error[0] > other.error[0]
 
