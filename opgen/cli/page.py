@@ -57,12 +57,16 @@ def command(operators: str, folder: str | None, edition: str, as_json: bool) -> 
         return
     from opgen.lint.audit import read_page
     from opgen.lint.facts import by_line
+    from opgen.model import UNDATED
     from opgen.report.layout import Paragraph, show
     from opgen.spec.catalog import catalog
 
     known = catalog(edition)
-    one = [spec for spec in known.whole if spec.name == operators not in known.operators]
-    named = one or known.of(known.api(operators))
+    named = [
+        spec
+        for spec in known.whole
+        if spec.name == operators and edition in {"", spec.edition or UNDATED}
+    ] or known.of(known.api(operators))
     pages = [(spec, *by_line(spec)) for spec in named]
     editions = _editions(known.every(named[0].api))
     if as_json:

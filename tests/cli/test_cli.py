@@ -924,7 +924,7 @@ def test_verify_finds_damage(bundle: Path, tmp_path: Path) -> None:
 
 
 def test_page_is_in_the_order_of_the_page() -> None:
-    shown = run("page", "avg_pool2d_backward", "--edition", "undated").output
+    shown = run("page", "avg_pool2d_backward").output
     numbers = [int(n) for n in re.findall(r"^line (\d+)$", shown, re.MULTILINE)]
     assert numbers == sorted(set(numbers)) and {17, 51, 79, 97} <= set(numbers)
     assert shown.count("pad_height  [161002.7]") == 1 and "no line of the page" in shown
@@ -942,12 +942,15 @@ def test_page_is_in_the_order_of_the_page() -> None:
         "undated": ["ascend910b", "ascend910_93", "ascend310p", "ascend910"],
         "2026-08": ["ascend310p", "ascend910", "ascend910b", "ascend910_93", "ascend950"],
     }
-    for name, specs in (
-        ("convolution_backward.atlas", 1),
-        ("avg_pool2d_backward", 2),
-        ("avg_pool2d_backward.2026-08", 1),
+    for words, spec in (
+        (("convolution_backward.atlas",), "convolution_backward.atlas"),
+        (("avg_pool2d_backward",), "avg_pool2d_backward"),
+        (("avg_pool2d_backward.2026-08",), "avg_pool2d_backward.2026-08"),
+        (("avg_pool2d_backward", "--edition", "2026-08"), "avg_pool2d_backward.2026-08"),
+        (("avg_pool2d_backward", "--edition", "undated"), "avg_pool2d_backward"),
     ):
-        assert run("page", name, "--json").output.count('"spec"') == specs, name
+        (page,) = json.loads(run("page", *words, "--json").output)
+        assert page["spec"] == f"specs/{spec}.yaml", words
 
 
 def test_page_names_the_editions_first() -> None:
