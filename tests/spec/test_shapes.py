@@ -283,7 +283,7 @@ def test_a_rule_names_the_shapes_that_break_it() -> None:
 def test_a_page_of_suffixes_takes_few_rules() -> None:
     """Eleven parameters of up to eight axes, of which one rule speaks, not one of each rank."""
     spec = catalog().by_page["aclnnLayerNormBackward", "ascend910b"]
-    assert len(spec.rules) <= 60
+    assert len(spec.rules) <= 63
     input_, axes, mean = TensorDesc((2, 3, 4), "FLOAT"), (3, 4), TensorDesc((2, 1, 1), "FLOAT")
     weight = TensorDesc((3, 4), "FLOAT")
     given = {"gradOut": input_, "input": input_, "normalizedShape": axes, "mean": mean}

@@ -112,6 +112,7 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
     "layer_norm_backward": {
         "gradBiasOut.dtype": "grad_bias_dtype asks for a dtype of the list",
         "gradOut.dtype": "grad_dtype ties it to input, whose list is the same",
+        "gradOut.rank": "grad_shape gives it the rank of input, whose list is the same",
         "gradWeightOut.dtype": "grad_weight_dtype asks for a dtype of the list",
         "input.dtype": "grad_dtype and grad_input_dtype tie it to tensors with the same list",
         "input.rank": "mean_shape and grad_input_shape tie it to tensors with the same list",
@@ -121,6 +122,8 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "rstd.rank": "rstd_shape gives it the rank of mean, whose list is the same",
         "weightOptional.dtype": "weight_dtype asks for a dtype of the list",
         "biasOptional.dtype": "bias_dtype asks for a dtype of the list",
+        "weightOptional.rank": "weight_shape gives it no more axes than input has",
+        "biasOptional.rank": "bias_shape gives it no more axes than input has",
         "gradInputOut.dtype": "grad_input_dtype ties it to input, whose list is the same",
         "gradInputOut.rank": "grad_input_shape gives it the rank of input, whose list is the same",
         "gradWeightOut.rank": "grad_weight_shape gives it no more axes than input has",
