@@ -110,7 +110,10 @@ def _broken_rules(judged: Judgement) -> list[str]:
     texts = []
     for broken in judged.broken[forbidding].T[first].tolist():
         rules = list(compress(names, broken))
-        fit = [end <= LONGEST_NAME for end in accumulate(len(rule) + 1 for rule in rules)]
+        fit = [
+            end <= min(LONGEST_NAME, LONGEST - DIGITS - len(f"{judged.spec.op}.910_93.invalid.+9."))
+            for end in accumulate(len(rule) + 1 for rule in rules)
+        ]
         shown = rules[: max(1, sum(fit))]
         rest = [str(len(rules) - len(shown))] if len(shown) < len(rules) else []
         texts.append(_safe("+".join([*shown, *rest])))

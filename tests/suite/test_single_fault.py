@@ -134,8 +134,8 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "output.dtype": "output_dtype ties it to gradOutput, whose list is the same",
     },
     "softmax_backward": {
-        "gradOutput.dtype": "output_dtype ties it to output, whose list is the same",
-        "output.dtype": "output_dtype ties it to gradOutput, whose list is the same",
+        "output.rank": "output_shape gives it the rank of gradOutput, whose list is the same",
+        "out.rank": "out_shape gives it the rank of gradOutput, whose list is the same",
     },
     "tanh_backward": {
         "gradOutput.dtype": "output_dtype and grad_input_dtype tie it to tensors with one list",
