@@ -44,10 +44,8 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
     "convolution_backward.ascend910b": {
         "gradOutput.format": "input_format ties it to input, whose list is the same",
         "gradOutput.rank": "input_rank ties it to input, whose list is the same",
-        "input.dtype": "grad_input_dtype gives gradInput the same dtype",
         "input.format": "input_format and weight_format tie it to tensors with the same list",
         "input.rank": "input_rank and weight_rank tie it to tensors with the same list",
-        "weight.dtype": "grad_weight_dtype gives gradWeight the same dtype",
         "weight.format": "weight_format ties it to input, whose list is the same",
         "weight.rank": "weight_rank ties it to input, whose list is the same",
         "groups.min": "groups_in or groups_out makes an extent 0 or negative, or breaks",
