@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from opgen.calls.factorize import factorize
+from opgen.calls.factorize import factorize, firsts
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -50,8 +50,7 @@ class Categorical(Generic[T]):
     @classmethod
     def _used(cls, values: Sequence[T], number: np.ndarray) -> Categorical[T]:
         """The same of values that are all different."""
-        first = np.full(len(values), len(number))
-        first[number[::-1]] = np.arange(len(number))[::-1]  # the last that is assigned stays
+        first = firsts(number, len(values))
         used = np.flatnonzero(first < len(number))
         used = used[np.argsort(first[used])]
         renumbered = np.zeros(len(values), dtype=np.intp)
@@ -85,9 +84,7 @@ class Categorical(Generic[T]):
     @cached_property
     def first(self) -> np.ndarray:
         """(values,) the row where each value stands first."""
-        first = np.empty(len(self.values), dtype=np.intp)
-        first[self.number[::-1]] = np.arange(len(self))[::-1]
-        return first
+        return firsts(self.number, len(self.values))
 
     def take(self, rows: np.ndarray) -> Categorical[T]:
         """The rows at ``rows``, in that order, or where a mask is True."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from itertools import compress
+from itertools import compress, count
 from typing import TypeVar
 
 import numpy as np
@@ -22,11 +23,21 @@ def factorize(keys: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
     >>> factorize("abba")
     (array([0, 1, 1, 0]), array([0, 1]))
     """
-    seen: dict[Hashable, int] = {}
-    number = np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.intp)
-    first = np.empty(len(seen), dtype=np.intp)
+    seen = defaultdict[Hashable, int](count().__next__)
+    number = np.array(list(map(seen.__getitem__, keys)), dtype=np.intp)
+    return number, firsts(number, len(seen))
+
+
+def firsts(number: np.ndarray, count: int) -> np.ndarray:
+    """(count,) the row where each number below ``count`` first stands, or, where it stands in none,
+    how many rows there are.
+
+    >>> firsts(np.array([2, 0, 2]), 3)
+    array([1, 3, 0])
+    """
+    first = np.full(count, len(number), dtype=np.intp)
     first[number[::-1]] = np.arange(len(number))[::-1]  # the last that is written stays
-    return number, first
+    return first
 
 
 def by_key(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
@@ -58,11 +69,13 @@ def factorize_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if size > _SPAN:
             key, size = np.unique(key, return_inverse=True)[1], len(key)
         key, size = key * (high - low + 1) + steps, size * (high - low + 1)
-    _, first, number = np.unique(key, return_index=True, return_inverse=True)
+    if size > 4 * len(key):
+        key, size = np.unique(key, return_inverse=True)[1], len(key)
+    first = firsts(key, size)
     order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return rank[number], first[order]
+    rank = np.empty(size, dtype=np.intp)
+    rank[order] = np.arange(size)
+    return rank[key], first[order[: np.count_nonzero(first < len(key))]]
 
 
 def true_columns(columns: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:

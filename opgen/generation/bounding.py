@@ -52,10 +52,12 @@ def add_output(
     """
     batch = inputs.batch
     dtype, quantum, axes = batch.tensors[out].dtype, quantum_of(inputs, out), batch.turned.get(out)
-    golden, magnitude = turned(known[0], axes), turned(known[1], axes)
-    if DTYPES[dtype].whole and quantum is None and beyond_float(inputs.values):
+    golden, magnitude, moved = known
+    if axes is not None:
+        golden, magnitude = turned(golden, axes), turned(magnitude, axes)
+        moved = None if moved is None else turned(moved, axes)
+    if quantum is None and DTYPES[dtype].whole and beyond_float(inputs.values):
         magnitude = np.full_like(magnitude, np.inf)
-    moved = None if known[2] is None else turned(known[2], axes)
     unrounded = out in batch.exact and not inputs.rounded
     rounded_to = None if unrounded else kept_in(batch.compute, dtype)
     alone = id(golden) if golden.size > SMALL else 0
@@ -115,7 +117,8 @@ def _bound(dtype: str, rounded_to: str | None, outputs: Sequence[Unbounded]) -> 
     limits = np.empty(len(goldens), dtype=np.complex64 if sums.complex else np.float32)
     kept, bounds, finite = reals(goldens), reals(limits), True
     for place, values, limit in bounded(model, sums, Limits.of(sizes, depth, quantum, gain)):
-        kept[place], bounds[place] = values + 0.0, limit  # never -0
+        np.add(values, 0.0, out=kept[place], casting="same_kind")  # never -0
+        bounds[place] = limit
         finite = finite and bool(np.isfinite(values).all())
     over = np.zeros(len(goldens), dtype=bool)
     if (

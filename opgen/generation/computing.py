@@ -189,13 +189,15 @@ def evaluate(
     """
     batch = inputs.batch
     try:
-        goldens, magnitudes = _evaluated(inputs, seen, outputs, depth)
+        both = _evaluated(inputs, seen, outputs, depth)
     except Exception as error:
         raise kernels.blamed(batch, "golden or magnitude", error) from error
-    real = not any(a is not None and np.iscomplexobj(a) for a in seen.values())
-    results = {"golden": goldens, "magnitude": magnitudes}
+    results = dict(zip(("golden", "magnitude"), both, strict=True))
+    real = any(DTYPES[batch.tensors[out].dtype].complex for out in outputs) and not any(
+        a is not None and np.iscomplexobj(a) for a in seen.values()
+    )
     kernels.check(batch, results, outputs, inputs.places, real)
-    return _converted(batch, goldens), _converted(batch, magnitudes)
+    return (_converted(batch, both[0]), _converted(batch, both[1])) if real else both
 
 
 def _converted(batch: Batch, arrays: _Outputs) -> dict[str, Array]:

@@ -30,7 +30,7 @@ from opgen.suite.suite import Suite
 
 _log = logging.getLogger(__name__)
 
-TOGETHER = 1 << 19
+TOGETHER = 1 << 20
 """Elements of the tensors of batches that are computed together, at most: the more, the less numpy
 asks per tensor."""
 SHARE = 3

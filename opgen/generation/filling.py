@@ -17,7 +17,7 @@ import numpy as np
 
 from opgen.generation.inputs import SMALL, Inputs, is_saved
 from opgen.generation.kernels import Parts, blamed, check
-from opgen.generation.numbers import Numbers, as_argument, numbers_of
+from opgen.generation.numbers import Numbers, as_argument, as_saved, numbers_of
 from opgen.generation.storage import given, through
 from opgen.model import TensorDesc
 from opgen.numerics.arrays import Array, one_nan, reals
@@ -65,6 +65,9 @@ def fill(
             tensor = inputs, name, tensors[name], cases, prod(tensors[name].shape)
             if is_saved(batch, name):
                 inputs.unsaved.append(name)
+                if name in inputs.parts.statistics:
+                    inputs.values[name] = np.zeros((cases, *tensors[name].shape))
+                    continue
                 numbers, like = as_argument(batch, inputs.numbers[name]), arguments
             else:
                 inputs.small = inputs.small and cases * tensor[-1] <= SMALL
@@ -93,8 +96,7 @@ def _cuts(tensors: Sequence[_Tensor]) -> Iterator[tuple[_Tensor, slice]]:
     """Each tensor, and where its numbers are of those that stand one after the other."""
     end = 0
     for tensor in tensors:
-        *_, cases, size = tensor
-        yield tensor, slice(end, end := end + cases * size)
+        yield tensor, slice(end, end := end + tensor[3] * tensor[4])
 
 
 def _save(filled: Sequence[Inputs]) -> None:
@@ -110,12 +112,9 @@ def _save(filled: Sequence[Inputs]) -> None:
             raise blamed(batch, "saved", error) from error
         check(batch, {"saved": saved}, inputs.unsaved)
         for name in inputs.unsaved:
-            desc, known = batch.tensors[name], inputs.numbers[name]
-            whole = DTYPES[desc.dtype].whole
-            inputs.on_grid = inputs.on_grid and whole
-            inputs.numbers[name] = numbers = Numbers(
-                known.tensor, known.alike, known.quantum if whole else None, whole
-            )
+            desc = batch.tensors[name]
+            inputs.numbers[name] = numbers = as_saved(inputs.numbers[name])
+            inputs.on_grid = inputs.on_grid and numbers.normal
             tensor = inputs, name, desc, len(batch.ids), prod(desc.shape)
             key = _together(tensor, numbers)
             groups.setdefault(key, []).append((tensor, saved[name].reshape(-1)))

@@ -40,6 +40,7 @@ class Parts(NamedTuple):
     scale: Any
     thresholds: Any
     saved: Any
+    statistics: Collection[str]
     windows: Callable[..., dict[str, tuple[str, Array, Array]]] | None
     partners: Mapping[str, str] | None
     factors: Mapping[str, tuple[str, ...]]
@@ -62,6 +63,7 @@ class Parts(NamedTuple):
             functions.get("scale"),
             functions.get("thresholds"),
             functions.get("saved"),
+            functions.get("STATISTICS", ()),
             functions.get("windows"),
             functions.get("PARTNERS"),
             functions.get("FACTORS", {}),

@@ -13,7 +13,7 @@ from opgen.numerics.recipes import RECIPES, quantum
 from opgen.suite.batch import Batch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """What the numbers of inputs are like, whatever their shapes: a tensor without one, and what
     its recipe says of it.
@@ -46,6 +46,13 @@ def numbers_of(batch: Batch, kernel: Parts, depth: int) -> dict[str, Numbers]:
         )
         for name in batch.inputs
     }
+
+
+@lru_cache(maxsize=1 << 14)
+def as_saved(numbers: Numbers) -> Numbers:
+    """The same of what the kernel computes: numbers on no grid, unless they are whole."""
+    whole = DTYPES[numbers.tensor.dtype].whole
+    return Numbers(numbers.tensor, numbers.alike, numbers.quantum if whole else None, whole)
 
 
 def as_argument(batch: Batch, numbers: Numbers) -> Numbers:

@@ -64,7 +64,7 @@ def memory_of(batch: Batch, samples: int = 0, seeded: bool = False) -> int:
     """Bytes that a case of a batch takes at most while it is computed, in a worker of its own;
     ``seeded``: without the inputs that the file says how to draw.
     """
-    plain = RECIPES[batch.recipe].on_grid and kernels.Parts.of(batch.op).partners is not None
+    plain = RECIPES[batch.recipe].on_grid and hasattr(kernels.whole(batch.op), "PARTNERS")
     stored, worked = 0, batch.elements
     if samples and (cut := rows.cuttable(batch)):
         worked = rows.part_of(batch, cut).elements

@@ -89,6 +89,8 @@ class Kernel(Protocol):
     * ``saved``, of the tensors and names: input -> (B, *its shape), what the forward kept, for the
       inputs that the plan calls ``saved`` and a call gives no range: the tensors hold there what
       a function may be evaluated at, or None for whole numbers, and all other inputs;
+    * ``STATISTICS``: those of them that ``saved`` computes of the other inputs alone: the tensors
+      hold zeros there;
     * ``windows``, of names: input that ``saved`` computes -> the tensor whose largest elements it
       names, and the windows along both axes (:func:`opgen.numerics.maxima.first_largest`): a file
       need not hold it;

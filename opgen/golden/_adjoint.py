@@ -9,8 +9,7 @@ meet in a sum, or where all sums are exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import lru_cache, reduce
 from math import prod
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -21,7 +20,7 @@ from opgen.golden import Array, Differentiable, ProbeCall, Tensors, present
 from opgen.golden._absolute import Copies, Outputs, functions
 from opgen.golden._axes import BLOCK
 from opgen.golden._gathers import Gather
-from opgen.golden._matrices import SMALL, kronecker, multiply, orderless
+from opgen.golden._matrices import kronecker, multiply, orderless
 
 Names: TypeAlias = Mapping[str, int]
 Made = TypeVar("Made")
@@ -29,73 +28,38 @@ WHOLE = 1 << 10  # elements of the matrix of a plane up to which it is faster th
 FEW = 1 << 15  # elements up to which a matrix per axis is faster than slices
 
 
-@dataclass(frozen=True, eq=False)
 class Forward:
     """An operator's forward: a gather along each of the last axes, and what its results are divided
-    by, of an extent or 1 per axis.
+    by, of an extent or 1 per axis; and what its gradients need, made once.
+
+    ``numbers`` and ``extents`` are those of its output and of its input, ``elements`` the most of a
+    plane on the way. ``order`` is that of the axes: the last one, whose slices are slow, while
+    planes are small. ``depth``: the elements of the gradient that meet in one, and a rounding of a
+    factor per axis. Of a small plane, ``source`` is the flat place of the gradient that each place
+    gets as it is, if it is one, and ``matrices`` are that of the plane, or one for each of its
+    axes; in the products by these meet as many values as ``terms`` says, where it is more than two.
     """
 
-    axes: tuple[Gather, ...]
-    divisors: Array | None = None
-
-    @cached_property
-    def numbers(self) -> tuple[int, ...]:
-        """The extents of the forward's output."""
-        return tuple([axis.number for axis in self.axes])
-
-    @cached_property
-    def extents(self) -> tuple[int, ...]:
-        """The extents of its input."""
-        return tuple([axis.extent for axis in self.axes])
-
-    @cached_property
-    def elements(self) -> int:
-        """The most elements of a plane on the way."""
-        return prod(map(max, self.numbers, self.extents))
-
-    @property
-    def order(self) -> range:
-        """The order of the axes: the last one, whose slices are slow, while planes are small."""
-        rank, last = len(self.axes), self.axes[-1]
-        return range(rank) if last.number > last.extent else range(rank - 1, -1, -1)
-
-    @cached_property
-    def depth(self) -> int:
-        """The elements of the gradient that meet in one, and a rounding of a factor per axis."""
-        factor = self.divisors is not None or any(axis.weights is not None for axis in self.axes)
-        return prod([axis.terms for axis in self.axes]) + factor * len(self.axes)
-
-    @property
-    def small(self) -> bool:
-        """Whether matrices may be faster than slices."""
-        return all(
-            axis.weights is None and 0 < axis.number * axis.extent <= SMALL for axis in self.axes
-        )
-
-    @cached_property
-    def source(self) -> Array | None:
-        """The flat place of the gradient that each place of a small plane gets as it is."""
-        if not self.small:
-            return None
-        sources = [source for axis in self.axes if (source := axis.source) is not None]
-        if len(sources) < len(self.axes):
-            return None
-        return np.ravel_multi_index(np.ix_(*sources), self.numbers).reshape(-1)
-
-    @cached_property
-    def matrices(self) -> tuple[Array, ...]:
-        """The matrix of a small plane, or one for each of its axes."""
-        if not self.small:
-            return ()
-        matrices = tuple([axis.matrix for axis in self.axes])
-        whole = prod([matrix.size for matrix in matrices]) <= WHOLE
-        return (reduce(kronecker, matrices),) if whole else matrices
-
-    @property
-    def terms(self) -> int:
-        """How many values meet in the products by these matrices, where it is more than two."""
-        terms = [axis.terms for axis in self.axes]
-        return prod(terms) if len(self.matrices) == 1 or max(terms) > 2 else 2
+    def __init__(self, axes: tuple[Gather, ...], divisors: Array | None = None) -> None:
+        self.axes, self.divisors = axes, divisors
+        self.numbers = tuple([axis.number for axis in axes])
+        self.extents = tuple([axis.extent for axis in axes])
+        self.elements = prod(map(max, self.numbers, self.extents))
+        rank, terms = len(axes), [axis.terms for axis in axes]
+        self.order = range(rank) if self.numbers[-1] > self.extents[-1] else range(rank)[::-1]
+        factor = divisors is not None or any(axis.weights is not None for axis in axes)
+        self.depth = prod(terms) + factor * rank
+        self.source: Array | None = None
+        self.matrices: tuple[Array, ...] = ()
+        if all(axis.small for axis in axes):
+            sources = [source for axis in axes if (source := axis.source) is not None]
+            if len(sources) == rank:
+                self.source = np.ravel_multi_index(np.ix_(*sources), self.numbers).reshape(-1)
+            else:
+                self.matrices = tuple([axis.matrix for axis in axes])
+                if prod([matrix.size for matrix in self.matrices]) <= WHOLE:
+                    self.matrices = (reduce(kronecker, self.matrices),)
+        self.terms = prod(terms) if len(self.matrices) == 1 or max(terms) > 2 else 2
 
     def applied(self, image: Array) -> Array:
         """The forward, axis by axis: (B, ..., *extents) -> (B, ..., *numbers)."""

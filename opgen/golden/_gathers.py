@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from opgen.golden import Array
+from opgen.golden._matrices import SMALL
 
 Places: TypeAlias = "slice | Array"
 """Positions along an axis, none of them twice."""
@@ -48,10 +49,15 @@ class Gather:
     index: Array
     weights: Array | None = None
 
-    @property
+    @cached_property
     def number(self) -> int:
         """The elements of the output."""
         return int(self.index.shape[1])
+
+    @cached_property
+    def small(self) -> bool:
+        """Whether a matrix may be faster than slices."""
+        return self.weights is None and 0 < self.number * self.extent <= SMALL
 
     @cached_property
     def meeting(self) -> Array:

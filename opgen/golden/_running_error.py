@@ -140,7 +140,7 @@ def total(values: Array, axis: int) -> Array:
     that it adds.
     """
     terms = np.ascontiguousarray(values.swapaxes(axis, -1))
-    return np.swapaxes(terms.sum(axis=-1, keepdims=True), axis, -1)
+    return np.add.reduce(terms, axis=-1, keepdims=True).swapaxes(axis, -1)
 
 
 def rounded(value: Array, error: Array, ulps: float = 0.5, size: Array | None = None) -> Tracked:

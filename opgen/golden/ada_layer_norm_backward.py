@@ -89,6 +89,7 @@ def rows(x: Tracked) -> Tracked:
 
 
 golden, magnitude, both = functions(laid, formula)
+STATISTICS = ("mean", "rstd")
 
 
 def saved(tensors: Tensors, names: Names) -> dict[str, Array]:

@@ -71,6 +71,7 @@ def computed(
 
 
 golden, magnitude, both = functions(computed)
+STATISTICS = ("saveMean", "saveInvstd")
 
 
 def saved(tensors: Tensors, names: Mapping[str, int]) -> Outputs:

@@ -79,6 +79,7 @@ def shaped(x: Tracked, shape: tuple[int, ...]) -> Tracked:
 
 
 golden, magnitude, both = functions(laid, formula)
+STATISTICS = ("mean", "rstd")
 
 
 def saved(tensors: Tensors, names: Names) -> dict[str, Array]:

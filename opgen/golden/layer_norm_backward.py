@@ -84,6 +84,7 @@ def computed(
 
 
 golden, magnitude, both = functions(computed)
+STATISTICS = ("mean", "rstd")
 
 
 def saved(tensors: Tensors, names: Mapping[str, int]) -> dict[str, Array]:

@@ -49,6 +49,7 @@ def formula(of: Operands, names: Names) -> dict[str, Tracked]:
 
 
 golden, magnitude, both = functions(laid, formula)
+STATISTICS = ("rstd",)
 
 
 def saved(tensors: Tensors, names: Names) -> dict[str, Array]:

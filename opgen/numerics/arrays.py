@@ -60,7 +60,7 @@ def joined(arrays: Sequence[Array]) -> Array:
     """
     if len(arrays) == 1:
         return np.ascontiguousarray(arrays[0]).reshape(-1)
-    parts: list[Any] = [np.ascontiguousarray(array) for array in arrays]
+    parts: Iterator[Any] = map(np.ascontiguousarray, arrays)
     return np.frombuffer(
         b"".join(parts), dtype=arrays[0].dtype
     )  # takes a third of what np.concatenate does

@@ -66,15 +66,12 @@ class Streams:
     """
 
     def __init__(self, tensors: Collection[Tensor], lanes: int) -> None:
-        cases = [len(known) for known, _, _ in tensors]
-        names = np.fromiter(
-            (_key_of_tensor(name) for _, name, _ in tensors), dtype=np.uint64, count=len(tensors)
-        )
-        counts = np.fromiter((count for _, _, count in tensors), dtype=np.int64, count=len(tensors))
+        known, names, counts = zip(*tensors, strict=True)
+        cases = list(map(len, known))
+        of_names = np.array(list(map(_key_of_tensor, names)), dtype=np.uint64)
         self._words, self._lanes = -(-lanes // 2), lanes
-        starts: Array = np.concatenate([known for known, _, _ in tensors])
-        self._starts = hashed(np.bitwise_xor(starts, np.repeat(names, cases)))
-        self._edges = np.concatenate([[0], np.cumsum(np.repeat(counts, cases))])
+        self._starts = hashed(np.bitwise_xor(np.concatenate(known), of_names.repeat(cases)))
+        self._edges = np.concatenate([[0], np.array(counts).repeat(cases).cumsum()])
 
     @property
     def total(self) -> int:
@@ -91,13 +88,14 @@ class Streams:
         then the low one.
         """
         first, end, words = piece.start, piece.stop, self._words
-        some = slice(*np.searchsorted(self._edges, (first, end - 1), side="right") - (1, 0))
-        edges = np.clip(self._edges[some.start : some.stop + 1], first, end)
+        some = slice(*self._edges.searchsorted((first, end - 1), side="right") - (1, 0))
+        edges = self._edges[some.start : some.stop + 1].copy()
+        edges[0], edges[-1] = first, end
         behind = (
             self._edges[some] - first
         ) * words - 1  # where each stream begins, before the first of these words
-        counters = np.repeat(
-            self._starts[some] - behind.astype(np.uint64) * _STEP, np.diff(edges) * words
+        counters = (self._starts[some] - behind.astype(np.uint64) * _STEP).repeat(
+            (edges[1:] - edges[:-1]) * words
         )
         counters += _steps(len(counters).bit_length())[: len(counters)]
         drawn = hashed(counters)

@@ -8,6 +8,8 @@ depend on nothing but the values.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from opgen.numerics.arrays import Array, by_parts, in_blocks
@@ -79,6 +81,7 @@ def holds(to: str, other: str) -> bool:
     return form.digits >= held.digits and form.low <= held.low and form.high >= held.high
 
 
+@cache
 def kept_in(compute: str, output: str) -> str | None:
     """The dtype that a result is stored in before it is cast to that of its output: the compute
     dtype, if anything is stored in it that its output may not hold as well.

@@ -75,19 +75,19 @@ class RoundingModel:
     ) -> _Sum:
         scale, own, grown, flush, exact, ours, unflushed = numbers
         magnitude = magnitude * scale  # itself a float64 sum
-        flush = np.where(magnitude > unflushed, flush, 0.0)
-        largest = magnitude * (1.0 + grown)
-        largest *= UP
-        largest += flush
-        bounded = largest < self.sum.max  # not where the magnitude is Inf or NaN
-        radius = np.where(magnitude <= exact, 0.0, magnitude * grown)
+        radius = magnitude * grown
+        radius[magnitude <= exact] = 0.0
         known = magnitude <= ours
         if not known.all():
             radius += np.where(known, 0.0, magnitude * own)
+        flush = np.where(magnitude > unflushed, flush, 0.0)
         radius += flush
         radius += share
         radius *= UP
-        return _Sum(golden, radius, np.zeros((), dtype=bool), bounded)
+        small = magnitude.max() + flush.max() < self.sum.max / 4 and np.max(grown) <= 1.0
+        # not where the magnitude is Inf or NaN
+        bounded = small or magnitude * (1.0 + grown) * UP + flush < self.sum.max
+        return _Sum(golden, radius, np.zeros((), dtype=bool), np.asarray(bounded))
 
     def bound(self, golden: Array, magnitude: Array, share: Array, *numbers: Array) -> Array:
         state = self._summed(golden, magnitude, share, numbers)
@@ -95,13 +95,12 @@ class RoundingModel:
             state = _rounded_to(form, state)
         if self.whole:
             state = _made_whole(self.whole, state)
-        kept = rounded(golden, self.kept)
-        total = np.abs(state.centre - kept)
-        total += state.radius
-        total *= UP
+        kept = golden if self.kept == "DOUBLE" else rounded(golden, self.kept)
+        off = 0.0 if kept is state.centre else np.abs(state.centre - kept)
+        total = (state.radius + off) * UP
         if state.vanishes.any():
             total = np.where(state.vanishes, np.maximum(total, np.abs(kept)), total)
-        bounded = state.bounded & (total < np.inf)  # not where the golden is Inf or NaN
+        bounded = state.bounded & (total < np.inf) & np.isfinite(golden)
         if not bounded.all():
             total = np.where(bounded, total, np.inf)
             met = np.inf if self.whole else 0.0  # no whole number is Inf or NaN

@@ -141,7 +141,7 @@ def batches(
     exact = frozenset(spec.exact)
     places, ordered = rows[order], [ids[i] for i in order.tolist()]
     for start, end, step, by_name, held, inputs, names, outputs, dtype, optional, *drawn in columns:
-        axes = _turned(formatted, by_name)
+        axes = _turned(formatted, by_name) if formatted else {}
         by_name |= {name: _in_order(by_name[name], order) for name, order in axes.items()}
         for begin in range(start, end, step):
             some = slice(begin, min(begin + step, end))

@@ -62,7 +62,7 @@ def call_suite(
             [computed_by(entry.extra.get("kernels")) for entry in entries],
         )
         judged = judge(spec, table)
-        problems += unlawful(judged, cases.row, entries if given and file else [], given, file)
+        problems += unlawful(judged, cases.row, entries, given, file) if given and file else []
         if not problems:
             parts.append(labelled_suite(of_operator, judged, cases, given, limit, source))
     if problems:

@@ -8,7 +8,7 @@ anew as easily as data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -42,9 +42,11 @@ class Digested:
         return 1
 
 
-def digest_column(pieces: Iterable[Bytes]) -> np.ndarray:
+def digest_column(pieces: Collection[Bytes]) -> np.ndarray:
     """(pieces,) the digest of each, as tables keep it."""
-    digests = [
-        piece.digest if isinstance(piece, Digested) else digest_of(piece) for piece in pieces
-    ]
+    digests: Iterable[bytes] = map(digest_of, pieces)
+    if Digested in {*map(type, pieces)}:
+        digests = [
+            piece.digest if isinstance(piece, Digested) else digest_of(piece) for piece in pieces
+        ]
     return np.frombuffer(b"".join(digests), dtype=DIGEST_TYPE)

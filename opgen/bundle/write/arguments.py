@@ -119,6 +119,8 @@ def integer_lists(
 
     BundleError where an integer does not fit.
     """
+    if not there.any():
+        return Categorical.constant(None, len(there))
     length = np.where(there, length, -1)
     inside = np.arange(values.shape[1]) < length[:, None]
     values = np.where(inside, integers(values), 0)

@@ -179,7 +179,7 @@ class _Stacks:
         """The bytes of every tensor, where they are."""
         stacks = (
             (array,)
-            if isinstance(array, Digested) or len(array) == 1
+            if len(array) == 1 or isinstance(array, Digested)
             else array.reshape(len(array), -1)
             for array in self.arrays
         )
