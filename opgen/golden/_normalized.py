@@ -10,7 +10,7 @@ import numpy as np
 from opgen.golden import Array, Tensors
 from opgen.golden._absolute import Both, Function, Outputs
 from opgen.golden._elementwise import SECOND_ORDER, Names, Operands
-from opgen.golden._running_error import Tracked, either, total
+from opgen.golden._running_error import Tracked, either
 
 Gradients: TypeAlias = Callable[[Operands, Names], Mapping[str, Tracked]]
 
@@ -42,9 +42,9 @@ def statistics(rows: Array, tensors: Tensors, *names: str) -> Outputs:
     the mean and rstd, or the rstd alone, which then is that of the root mean square;
     with what forwards usually add to a variance.
     """
-    count = max(rows.shape[2], 1)
-    mean = total(rows, 2) / count if len(names) > 1 else np.zeros(())
-    rstd = 1 / np.sqrt(total(np.square(rows - mean), 2) / count + 1e-5)
+    count, rows = max(rows.shape[2], 1), np.ascontiguousarray(rows)
+    mean = np.add.reduce(rows, 2, keepdims=True) / count if len(names) > 1 else np.zeros(())
+    rstd = 1 / np.sqrt(np.add.reduce(np.square(rows - mean), 2, keepdims=True) / count + 1e-5)
     return {
         name: numbers.reshape(like.shape)
         for name, numbers in zip(names, (mean, rstd)[-len(names) :], strict=True)
