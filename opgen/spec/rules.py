@@ -77,6 +77,10 @@ class Rule:
     ``code`` and ``clause`` are ``None`` where the page names none. ``likely`` is the code that the
     page suggests and does not promise: it is shown, never asked for. ``note`` is our reading, in
     our words.
+
+    A rule without a code knows which rules with one read the same (:meth:`reads_same`): ``coded``,
+    by their ids, and ``first``, where it relates tensors, what those say of one tensor each. Where
+    one of ``first`` is broken, the relation has nothing to tell.
     """
 
     id: str
@@ -89,17 +93,34 @@ class Rule:
     parameter: str | None = None
     key: str | None = None
     likely: int | None = None
+    first: tuple[Rule, ...] = ()
+    coded: frozenset[str] = frozenset()
 
     @cached_property
     def compared(self) -> frozenset[Reference]:
         """What its relations read."""
         return frozenset(ref for guard in self.guards for ref in guard.require.refs)
 
+    def reads_same(self, other: Rule) -> bool:
+        """Whether both read the dtype or the format of one tensor, or one of them its rank and the
+        other its rank or extents.
+        """
+        shared = self.compared & other.compared
+        return any(what in ("dtype", "format", "rank") for _, what in shared) or any(
+            (name, "rank") in one.compared
+            for one, another in ((self, other), (other, self))
+            for name, what in another.compared
+            if what == "shape" or isinstance(what, tuple)
+        )
+
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where a guard applies, everything it names is bound, and its relation does
-        not hold.
+        not hold; but nowhere that a rule of ``first`` is broken.
         """
-        return _anywhere([guard.broken(view, rows) for guard in self.guards], rows)
+        broken = _anywhere([guard.broken(view, rows) for guard in self.guards], rows)
+        if self.first and np.count_nonzero(broken):
+            broken &= ~_anywhere([rule.broken(view, rows) for rule in self.first], rows)
+        return broken
 
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where at least one guard applies and everything it names is bound."""
@@ -121,12 +142,13 @@ class Rule:
 
     @property
     def refs(self) -> tuple[Reference, ...]:
-        """Every reference of every guard, conditions included."""
+        """Every reference of every guard, conditions and what comes ``first`` included."""
         every = (
             guard.require.refs + (() if guard.when is None else guard.when.refs)
             for guard in self.guards
         )
-        return tuple(dict.fromkeys(chain.from_iterable(every)))
+        before = (rule.refs for rule in self.first)
+        return tuple(dict.fromkeys(chain.from_iterable(chain(every, before))))
 
     @property
     def text(self) -> str:

@@ -138,3 +138,47 @@ def test_broken_and_applies_part_the_rows() -> None:
     assert half.applies(view, 5).tolist() == [False] * 5
     assert set(half.refs) == {("mode", ""), ("product", ""), ("self", "dtype")}
     assert half.text == "mode != KEEP when product == ascend910 and self.dtype == FLOAT16"
+
+
+NAMED, ANY, BOTH = (161002,), ("any_error",), (161002, "any_error")
+
+
+@pytest.mark.parametrize(
+    ("tensors", "broken", "codes"),
+    [
+        ({"x": {"dtype": "INT8"}}, "x.dtype", NAMED),
+        ({"x": {"dtype": "FLOAT16"}}, "x.dtype", NAMED),
+        ({"y": {"dtype": "FLOAT16"}}, "y_dtype out_dtype", ANY),
+        ({"y": {"dtype": "INT8"}}, "y.dtype y_dtype out_dtype", ANY),
+        ({"x": {"dtype": "INT8"}, "y": {"dtype": "INT8"}}, "x.dtype y.dtype out_dtype", BOTH),
+        ({"x": {"shape": [1, 2, 3]}}, "x.rank y_shape", NAMED),
+        ({"y": {"shape": [1, 2, 3]}}, "y.rank y_shape", NAMED),
+        ({"out": {"shape": [1, 2, 3]}}, "out.rank", ANY),
+        ({"x": {"shape": [1, 2, 3]}, "out": {"shape": [1, 2, 4]}}, "x.rank y_shape out.rank", BOTH),
+        ({"x": None, "y": {"shape": [1, 2, 3]}}, "x.null y.rank", (161001, "any_error")),
+        ({"x": {"shape": [2, 4]}}, "y_shape out_axes", BOTH),
+        ({"out": {"shape": [2, 4]}}, "out_axes", ANY),
+    ],
+)
+def test_a_code_is_not_lost_where_a_rule_without_one_reads_the_same(
+    tensors: dict[str, dict[str, object] | None], broken: str, codes: tuple[int | str, ...]
+) -> None:
+    """A fact of x that has a code silences the relations of x without one; the rank of y is told
+    of, and admits no more than the code of y's shape.
+    """
+    from opgen.calls.call_json import make_call
+    from opgen.calls.table import from_calls
+    from opgen.oracle.judgement import judge
+    from opgen.spec import specfile
+    from tests.support.spec_sample import PAIR
+
+    spec = specfile.loads(PAIR)
+    plain = {"shape": [2, 3], "dtype": "FLOAT", "format": "ND"}
+    args = {
+        name: None if other is None else plain | other
+        for name, other in ({"x": {}, "y": {}, "out": {}} | tensors).items()
+    }
+    call = make_call(spec.api, "ascend910", args, {spec.api: spec.kinds})
+    judged = judge(spec, from_calls(spec.api, spec.kinds, [call]))
+    assert {rule.id for rule, _ in judged.breaking} == set(broken.split())
+    assert judged.codes(0) == codes

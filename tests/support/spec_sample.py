@@ -68,3 +68,24 @@ returns:
   disputed: [keep_half]
   assumed: [self.empty, stride.null, mask.null, mask.length, gradInput.null, out_height, out_width, grad_shape]
 """
+
+PAIR = """\
+api: aclnnPairBackward
+page: none
+products: [ascend910]
+parameters:
+  x: {kind: tensor, dtype: {any: [FLOAT, FLOAT16], ascend910: [FLOAT]}, format: [ND], rank: [1, 2]}
+  y: {kind: tensor, dtype: [FLOAT, FLOAT16], format: [ND], rank: [1, 2]}
+  out: {kind: output, dtype: [FLOAT, FLOAT16], format: [ND], rank: [1, 2]}
+rules:
+  y_dtype: {require: y.dtype == x.dtype}
+  y_shape: {require: y.shape == x.shape}
+  out_dtype: {require: out.dtype == y.dtype}
+  out_axes: {require: "out.shape[-1] == x.shape[-1]"}
+returns:
+  161001: [x.null, y.null, out.null]
+  161002: [x.dtype, x.rank, y_shape]
+  unstated: [product, y.dtype, out.dtype, y.rank, out.rank, x.format, y.format, out.format,
+             y_dtype, out_dtype, out_axes]
+"""
+"""What x must be has a code, and so has the shape of y; the rest has none."""
