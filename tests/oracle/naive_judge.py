@@ -269,7 +269,7 @@ CONVOLUTION: dict[str, Test] = {
     ),
     "input_extents": lambda a, p: (
         a["input"] is not None
-        and (a["transposed"] or p in ("ascend310p", "ascend910") or prod(a["input"].shape) == 0)
+        and (a["transposed"] or p in ("ascend310p", "ascend910"))
         and min(a["input"].shape, default=0) < 0
     ),
     "grown_width": lambda a, p: a["transposed"] and width(a),
@@ -328,6 +328,12 @@ TWINS: dict[str, dict[str, Test]] = {
             and not a["transposed"]
             and min(a["weight"].shape, default=1) < 1
             and (a["input"] is None or prod(a["input"].shape) != 0)
+        ),
+        "weight_negative": lambda a, p: (
+            None not in (a["weight"], a["input"])
+            and not a["transposed"]
+            and min(a["weight"].shape, default=0) < 0
+            and prod(a["input"].shape) == 0
         ),
         "grad_input_shape": lambda a, p: (
             CONVOLUTION["grad_input_shape"](a, p)

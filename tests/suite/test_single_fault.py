@@ -47,6 +47,10 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "gradWeight.dtype": "grad_weight_dtype ties it to weight, whose list is the same",
         "gradWeight.format": "grad_weight_format ties it to input, whose list is the same",
         "gradBias.dtype": "grad_bias_dtype ties it to gradOutput, whose list is the same",
+        **{
+            f"{name}_negative": "an empty input breaks a rule itself where not transposed"
+            for name in ("grad_output", "input", "weight")
+        },
     },
     "convolution_backward.atlas": {
         "gradOutput.format": "input_format ties it to input, whose list is the same",
@@ -175,7 +179,13 @@ def test_one_fault_or_its_listed_company(written) -> None:
         assert {rule for rule in aimed if not alone[rule]} == set(SIDE_VIOLATIONS[spec.name])
 
 
-DIMS = ("input_dims", "input_depth_empty")
+DIMS = (
+    "input_dims",
+    "input_depth_empty",
+    "grad_output_negative",
+    "input_negative",
+    "weight_negative",
+)
 """Rules that no edit breaks in company without an extent below 0, beside those of the key `dims`:
 they speak of such extents, or their company does."""
 
