@@ -142,7 +142,7 @@ def unrolled(
     of: Operands, k: int, dy: Tracked, kept: Mapping[str, Tracked], weight: Tracked
 ) -> tuple[Tracked, list[Tracked]]:
     """The gradients of the gates (B, T, N, 4H) of a direction, and of its initial states. Lines 56
-    to 163 of the page, aclnnLstmBackward.md; where line 66 multiplies by a forget gate that line
+    to 163 of the page, aclnnLstmBackward.md; where line 80 multiplies by a forget gate that line
     147 has in already, as there.
     """
     i, g, f, o, tanhc = (kept[name] for name in ("i", "g", "f", "o", "tanhc"))

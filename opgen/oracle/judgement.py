@@ -87,17 +87,14 @@ class Judgement:
 
     @cached_property
     def admissible(self) -> np.ndarray:
-        """(rows,) int64: bit i for ``spec.codes[i]``, the next bit for any error, where no code is
-        named for what a rule without one reads.
-        """
+        """(rows,) int64: bit i for ``spec.codes[i]``, the next bit for any error."""
         result = np.zeros(len(self.table), dtype=np.int64)
         for rule, rows in self.breaking:
-            if rule.forbids and rule.code is not None:
-                result[rows] |= 1 << self.spec.codes.index(rule.code)
-            elif rule.forbids:
-                named = [there for other, there in self.breaking if other.id in rule.coded]
-                result[rows & ~np.any(named, axis=0) if named else rows] |= 1 << len(
-                    self.spec.codes
+            if rule.forbids:
+                result[rows] |= 1 << (
+                    self.spec.codes.index(rule.code)
+                    if rule.code is not None
+                    else len(self.spec.codes)
                 )
         return result
 

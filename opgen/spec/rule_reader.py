@@ -56,7 +56,7 @@ class RuleReader:
             self.key_rules(parameter)
         for rule, body in form.rules.items():
             self.add(rule, [body.at], self.written(rule, body), ("rules", rule), body.note)
-        self.coded_rules_come_first()
+        self.coded_keys_come_first()
         for rule, place in chain(self.places.items(), self.likely.items()):
             if rule not in self.rules:
                 self.doc.problem(place.where, f"no such rule{did_you_mean(rule, self.rules)}", rule)
@@ -200,15 +200,12 @@ class RuleReader:
             likely.code if likely else None,
         )
 
-    def coded_rules_come_first(self) -> None:
-        """Each rule without a code knows those with one that read the same."""
-        for rule in [rule for rule in self.rules.values() if rule.code is None]:
-            coded = [each for each in self.rules.values() if each.code and each.reads_same(rule)]
-            self.rules[rule.id] = replace(
-                rule,
-                first=tuple([each for each in coded if each.parameter and not rule.parameter]),
-                coded=frozenset([each.id for each in coded]),
-            )
+    def coded_keys_come_first(self) -> None:
+        """Each relation without a code knows the keys with one of what it relates."""
+        keys = [rule for rule in self.rules.values() if rule.key and rule.code is not None]
+        for rule in [rule for rule in self.rules.values() if not rule.key and rule.code is None]:
+            first = tuple([key for key in keys if rule.relates(key)])
+            self.rules[rule.id] = replace(rule, first=first)
 
     def shares_letters(self, parameter: Parameter) -> bool:
         """Whether some axis of the parameter is a number, or a letter that another place binds

@@ -78,9 +78,9 @@ class Rule:
     page suggests and does not promise: it is shown, never asked for. ``note`` is our reading, in
     our words.
 
-    A rule without a code knows which rules with one read the same (:meth:`reads_same`): ``coded``,
-    by their ids, and ``first``, where it relates tensors, what those say of one tensor each. Where
-    one of ``first`` is broken, the relation has nothing to tell.
+    ``first``: where this rule relates tensors, and has no code, the keys with one that say which
+    dtypes, formats or ranks those have. Where one of them is broken, the relation has nothing to
+    add.
     """
 
     id: str
@@ -94,33 +94,34 @@ class Rule:
     key: str | None = None
     likely: int | None = None
     first: tuple[Rule, ...] = ()
-    coded: frozenset[str] = frozenset()
 
     @cached_property
     def compared(self) -> frozenset[Reference]:
         """What its relations read."""
         return frozenset(ref for guard in self.guards for ref in guard.require.refs)
 
-    def reads_same(self, other: Rule) -> bool:
-        """Whether both read the dtype or the format of one tensor, or one of them its rank and the
-        other its rank or extents.
-        """
-        shared = self.compared & other.compared
-        return any(what in ("dtype", "format", "rank") for _, what in shared) or any(
-            (name, "rank") in one.compared
-            for one, another in ((self, other), (other, self))
-            for name, what in another.compared
-            if what == "shape" or isinstance(what, tuple)
+    def relates(self, key: Rule) -> bool:
+        """Whether it compares the dtype, the format, or the rank or extents that a key limits."""
+        return key.key in ("dtype", "format", "rank") and any(
+            name == key.parameter
+            and (
+                what == key.key or (key.key == "rank" and (what == "shape" or type(what) is tuple))
+            )
+            for name, what in self.compared
         )
 
     def broken(self, view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: where a guard applies, everything it names is bound, and its relation does
-        not hold; but nowhere that a rule of ``first`` is broken.
-        """
-        broken = _anywhere([guard.broken(view, rows) for guard in self.guards], rows)
+        """(rows,) bool: where it is violated, and no rule of ``first`` is."""
+        broken = self.violated(view, rows)
         if self.first and np.count_nonzero(broken):
-            broken &= ~_anywhere([rule.broken(view, rows) for rule in self.first], rows)
+            broken &= ~_anywhere([rule.violated(view, rows) for rule in self.first], rows)
         return broken
+
+    def violated(self, view: View, rows: int) -> np.ndarray:
+        """(rows,) bool: where a guard applies, everything it names is bound, and its relation does
+        not hold.
+        """
+        return _anywhere([guard.broken(view, rows) for guard in self.guards], rows)
 
     def applies(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where at least one guard applies and everything it names is bound."""
@@ -142,13 +143,12 @@ class Rule:
 
     @property
     def refs(self) -> tuple[Reference, ...]:
-        """Every reference of every guard, conditions and what comes ``first`` included."""
+        """Every reference of every guard, conditions included."""
         every = (
             guard.require.refs + (() if guard.when is None else guard.when.refs)
             for guard in self.guards
         )
-        before = (rule.refs for rule in self.first)
-        return tuple(dict.fromkeys(chain.from_iterable(chain(every, before))))
+        return tuple(dict.fromkeys(chain.from_iterable(every)))
 
     @property
     def text(self) -> str:

@@ -131,7 +131,7 @@ def accompanied(rule: Rule, spec: Spec) -> str:
     others = {
         other.id: other.broken(view, rows) & alone
         for other in spec.rules
-        if other.forbids and other.code != rule.code and rule.id not in other.coded
+        if other.forbids and other.code != rule.code
     }
     for name, both in sorted(others.items(), key=lambda item: -int(item[1].sum())):
         if (alone & both).any():

@@ -109,7 +109,7 @@ def _checks(compiled: Axes) -> Iterator[tuple[str, Callable[[CallBuilder], objec
     rows at hand make it ask for.
     """
     for rule in compiled.spec.rules:
-        yield rule.id, partial(read_all, references=rule.refs), partial(_broken, rule=rule)
+        yield rule.id, partial(read_all, references=rule.refs), partial(_violated, rule=rule)
     for name, parameter in compiled.spec.parameters.items():
         if parameter.items:
             array = partial(misread, name=name)
@@ -131,8 +131,8 @@ def read_all(builder: CallBuilder, references: Iterable[Reference]) -> None:
         builder.get(reference)
 
 
-def _broken(builder: CallBuilder, rule: Rule) -> np.ndarray:
-    return rule.broken(builder, builder.rows)
+def _violated(builder: CallBuilder, rule: Rule) -> np.ndarray:
+    return rule.violated(builder, builder.rows)
 
 
 def _holds(builder: CallBuilder, when: Term) -> np.ndarray:
