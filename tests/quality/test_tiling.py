@@ -90,7 +90,7 @@ def test_standard_sees_nineteen_of_twenty(op: str, tmp_path: Path) -> None:
 def test_small_suites_miss_many_and_a_wrong_control_is_told(tmp_path: Path) -> None:
     with opgen.open(bundle(tmp_path, "sigmoid_backward", "smoke")) as held:
         scored = tiling_score(held, drawn(60, 0))
-        assert 10 < scored.counts()[0] < 40
+        assert 10 < scored.counts()[0] < 50
         assert tiling_score(held, drawn(1, 0), correct=find("one_wrong_element")).control
 
 
