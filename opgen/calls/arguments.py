@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,10 +12,10 @@ from opgen.calls.vocabulary import vocabulary
 from opgen.model import AclScalar, Argument, TensorDesc
 
 
-def arguments_of(column: Column, known: dict[tuple[Any, ...], TensorDesc]) -> Sequence[Argument]:
-    """The values of a column as arguments; tensors that are ``known`` are made once."""
+def arguments_of(column: Column, tensor: Callable[..., TensorDesc]) -> Sequence[Argument]:
+    """The values of a column as arguments; ``tensor`` makes those that are tensors."""
     if isinstance(column, TensorColumn):
-        values = _tensors(column, known)
+        values = list[Argument](map(tensor, *_facts(column)))
     elif isinstance(column, ArrayColumn):
         values = list(rows_of(column.values, column.length))
     elif isinstance(column, TypedColumn):
@@ -30,7 +29,8 @@ def arguments_of(column: Column, known: dict[tuple[Any, ...], TensorDesc]) -> Se
     return values
 
 
-def _tensors(column: TensorColumn, known: dict[tuple[Any, ...], TensorDesc]) -> list[Argument]:
+def _facts(column: TensorColumn) -> list[Iterable[object]]:
+    """What is said of the tensors of a column, in the order of :class:`TensorDesc`."""
     names = vocabulary().names
     facts: list[Iterable[object]] = [
         rows_of(column.shape, column.rank),
@@ -45,9 +45,7 @@ def _tensors(column: TensorColumn, known: dict[tuple[Any, ...], TensorDesc]) -> 
             _where(column.storage_rank >= 0, rows_of(column.storage, column.storage_rank)),
             _where(asked, map(tuple, column.limits.tolist())),
         ]
-    keys = list(zip(*facts, strict=True))
-    known |= {key: TensorDesc(*key) for key in set(keys) - known.keys()}
-    return [known[key] for key in keys]
+    return facts
 
 
 def _where(there: np.ndarray, values: Iterable[object]) -> Iterator[object]:

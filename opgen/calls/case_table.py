@@ -178,7 +178,10 @@ class CaseTable:
             for name in _CATEGORICAL
         }
         return cls(
-            calls=tuple(call_tables.concatenate(alike) for alike in by_api.values()),
+            calls=tuple(
+                call_tables.concatenate(alike) if alike[1:] else alike[0]
+                for alike in by_api.values()
+            ),
             table=np.concatenate(number),
             row=np.concatenate(row),
             id=[name for part in parts for name in part.id],

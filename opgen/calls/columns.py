@@ -103,6 +103,10 @@ def take(column: SomeColumn, rows: Index) -> SomeColumn:
 def rows_of(matrix: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[Any, ...]]:
     """The first values of each row."""
     return (
-        tuple(row[:length])
-        for row, length in zip(matrix.tolist(), np.maximum(lengths, 0).tolist(), strict=True)
+        map(tuple, matrix.tolist())
+        if (lengths == matrix.shape[1]).all()
+        else (
+            tuple(row[:length])
+            for row, length in zip(matrix.tolist(), np.maximum(lengths, 0).tolist(), strict=True)
+        )
     )

@@ -5,10 +5,10 @@ A :class:`CallTable` is a struct of arrays. Every function that changes one retu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
@@ -70,11 +70,10 @@ class CallTable:
         """One row as a :class:`Call`."""
         return self.take(np.array([row])).calls()[0]
 
-    def arguments(self, names: Iterable[str]) -> list[dict[str, Argument]]:
+    def arguments(self, names: Collection[str]) -> list[dict[str, Argument]]:
         """Some arguments of every row, by name; equal tensors are one object."""
-        names = list(names)
-        known: dict[tuple[Any, ...], TensorDesc] = {}
-        columns = [arguments_of(self.columns[name], known) for name in names]
+        tensor = cache(TensorDesc)
+        columns = [arguments_of(self.columns[name], tensor) for name in names]
         return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
 
     def calls(self) -> list[Call]:

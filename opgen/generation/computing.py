@@ -32,7 +32,7 @@ VERSION = 2
 """Raised by hand whenever what is made of drawn data and of goldens has other bits; a test sees to
 it."""
 
-
+_COMPLEX = frozenset(name for name, dtype in DTYPES.items() if dtype.complex)
 _Tensors: TypeAlias = Mapping[str, "Array | None"]
 _Outputs: TypeAlias = Mapping[str, Array]
 
@@ -189,15 +189,15 @@ def evaluate(
     """
     batch = inputs.batch
     try:
-        both = _evaluated(inputs, seen, outputs, depth)
+        golden, magnitude = both = _evaluated(inputs, seen, outputs, depth)
     except Exception as error:
         raise kernels.blamed(batch, "golden or magnitude", error) from error
-    results = dict(zip(("golden", "magnitude"), both, strict=True))
-    real = any(DTYPES[batch.tensors[out].dtype].complex for out in outputs) and not any(
+    real = not _COMPLEX.isdisjoint([batch.tensors[out].dtype for out in outputs]) and not any(
         a is not None and np.iscomplexobj(a) for a in seen.values()
     )
+    results = {"golden": golden, "magnitude": magnitude}
     kernels.check(batch, results, outputs, inputs.places, real)
-    return (_converted(batch, both[0]), _converted(batch, both[1])) if real else both
+    return (_converted(batch, golden), _converted(batch, magnitude)) if real else both
 
 
 def _converted(batch: Batch, arrays: _Outputs) -> dict[str, Array]:

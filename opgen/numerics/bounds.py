@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opgen.numerics.arrays import BLOCK, Array, blocks, joined
+from opgen.numerics.arrays import BLOCK, Array, blocks, joined, reals
 from opgen.numerics.formats import FORMATS, Format
 from opgen.numerics.rounding_model import UP, RoundingModel
 
@@ -131,6 +131,7 @@ class Limits:
         """
         own, grown = gamma(self.depth, FORMATS["DOUBLE"].unit), gamma(self.depth, form.unit)
         flush = 2.0 * self.depth * form.min_normal * self.gain * (1.0 + grown)
+        flush = np.fmin(flush, FORMATS["DOUBLE"].max)  # which no mask makes NaN
         exact, ours = (
             np.where(np.isnan(self.quantum), 0.0, 2.0**digits * self.quantum)
             for digits in (form.digits, 53)
@@ -211,15 +212,16 @@ def _in_pieces(
         limits = replace(limits, sizes=2 * limits.sizes)
     table, nothing = np.array(numbers), np.zeros(())
     for place, some, within in limits.pieces():
-        values = _reals(golden[some])[within]
-        moved = _reals(share[some])[within] if share else nothing  # no shares are a 0 for all
+        values = reals(joined(golden[some]))[within]
+        # no shares are a 0 for all
+        moved = reals(joined(share[some]))[within] if share else nothing
         yield (
             place,
             values,
-            steps(values, _reals(magnitude[some])[within], moved, *limits.spread(table, some)),
+            steps(
+                values,
+                reals(joined(magnitude[some]))[within],
+                moved,
+                *limits.spread(table, some),
+            ),
         )
-
-
-def _reals(arrays: Sequence[Array]) -> Array:
-    """The real numbers of some arrays, which for complex ones are two each, flat."""
-    return joined(arrays).view(np.float64)

@@ -107,7 +107,7 @@ def batches(
     tensors = [p for p in spec.parameters.values() if p.is_tensor]
     formatted = [p for p in tensors if p.orders]
     size = elements(judged.table)[calls].astype(np.int64)
-    described = judged.table.take(calls).arguments(p.name for p in tensors)
+    described = judged.take(calls).table.arguments([p.name for p in tensors])
     given_to = [p.name for p in spec.inputs]
     gradient = next((name for name in given_to if plan.roles.get(name) == "gradient"), given_to[0])
     roles = {p.name: plan.role(p) for p in spec.inputs}
@@ -142,7 +142,8 @@ def batches(
     places, ordered = rows[order], [ids[i] for i in order.tolist()]
     for start, end, step, by_name, held, inputs, names, outputs, dtype, optional, *drawn in columns:
         axes = _turned(formatted, by_name) if formatted else {}
-        by_name |= {name: _in_order(by_name[name], order) for name, order in axes.items()}
+        if axes:
+            by_name |= {name: _in_order(by_name[name], order) for name, order in axes.items()}
         for begin in range(start, end, step):
             some = slice(begin, min(begin + step, end))
             yield Batch(

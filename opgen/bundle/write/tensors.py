@@ -48,7 +48,7 @@ class DescribedTensors:
         operator writes.
         """
         columns = [
-            (api, name, mine.cases[there], take(column, there))
+            (api, name, mine.cases[there], take(column, there) if column.null.any() else column)
             for api, mine in arguments.items()
             for name, column in mine.calls.tensors.items()
             if len(there := np.flatnonzero(~column.null))
