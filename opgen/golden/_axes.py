@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import gcd
 from typing import NamedTuple
 
-BLOCK = 1 << 17  # elements of float64 that are worked on at a time: 1 MiB
+BLOCK = 1 << 16  # elements of float64 that are worked on at a time: 512 KiB
 
 
 class Windows(NamedTuple):
