@@ -139,12 +139,20 @@ def test_a_fault_at_two_sizes_is_found_soon_on_either_page() -> None:
     assert [fault.is_caused(cause.failure.call) for cause in explored.causes] == [True]
 
 
-@pytest.mark.xfail(strict=True, reason="no seed that was tried draws a call that is excused")
+class CoarseDevice(FaultyDevice):
+    """A device whose FLOAT16 is wrong in one output alone, by three units in the last place."""
+
+    def wrong_value(self, output: str, last: np.generic) -> np.generic:
+        if last.dtype != np.float16:
+            return super().wrong_value(output, last)
+        return last + 3 * np.spacing(last) if output == "gradInput" else last
+
+
 def test_a_call_that_a_known_deviation_excuses_proves_nothing() -> None:
     """The first call with both sizes is excused, and they are tried again."""
     norm = "group_norm_backward"
-    fault = DrawnFault(norm, "C == 65 and N == 64", {"C": 65, "N": 64})
-    explored = explore([norm], FaultyDevice(fault), draws=4000, causes=1, seed=2)
+    fault = DrawnFault(norm, "C == 16 and N == 15", {"C": 16, "N": 15})
+    explored = explore([norm], CoarseDevice(fault), draws=2000, causes=1, seed=3)
     assert explored.verdicts[KNOWN] == 1
     assert [fault.is_caused(cause.failure.call) for cause in explored.causes] == [True]
 

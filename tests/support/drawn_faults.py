@@ -94,17 +94,19 @@ class FaultyDevice(MutantBackend):
         }
         return super().open(bundle, cases)
 
+    def wrong_value(self, output: str, last: np.generic) -> np.generic:
+        """In place of the last element of an output: beyond zero, so that none is right by chance."""
+        return np.sign(last or -1) * -1 - last if np.isfinite(last) else last.dtype.type(0)
+
     def answers(self, cases: Sequence[str]) -> Iterator[Result]:
         for answer in super().answers(cases):
             if answer.id not in self.wrong:
                 yield answer
                 continue
             outputs = {name: np.array(array) for name, array in answer.outputs.items()}
-            for array in outputs.values():
+            for name, array in outputs.items():
                 if array.size:
-                    last = array.flat[-1]
-                    # Beyond zero, so that no last element is right by chance.
-                    array.flat[-1] = np.sign(last or -1) * -1 - last if np.isfinite(last) else 0
+                    array.flat[-1] = self.wrong_value(name, array.flat[-1])
             yield Result(answer.id, answer.status, answer.run_status, outputs=outputs)
 
 
