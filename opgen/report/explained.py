@@ -79,6 +79,8 @@ def lines(entry: Entry) -> Iterator[Paragraph]:
     yield Paragraph(f"{breaks['found']}  in {breaks['id']}", "  breaks it", 13)
     yield Paragraph(obeys["id"], "  obeys it", 13)
     for name in entry["example"]["differs"]:
+        if name not in obeys["call"] or name not in breaks["call"]:
+            continue  # an element of a longer list, which is shown whole
         yield Paragraph(name, indent=2)
         yield Paragraph(argument_text(obeys["call"][name]), "    obeys", 13)
         yield Paragraph(argument_text(breaks["call"][name]), "    breaks", 13)
