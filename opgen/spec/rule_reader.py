@@ -19,6 +19,7 @@ from opgen.spec.parameter import Parameter
 from opgen.spec.parameter_keys import Pair, of_each, of_list, relations
 from opgen.spec.parameter_reader import ParameterReader
 from opgen.spec.rules import Guard, Rule
+from opgen.spec.silenced import silenced
 from opgen.spec.spec_form import RULES, WITHOUT_CODE, Places, RuleForm, SpecForm
 
 
@@ -56,7 +57,7 @@ class RuleReader:
             self.key_rules(parameter)
         for rule, body in form.rules.items():
             self.add(rule, [body.at], self.written(rule, body), ("rules", rule), body.note)
-        self.coded_keys_come_first()
+        self.rules = silenced(self.rules, self.scope)
         for rule, place in chain(self.places.items(), self.likely.items()):
             if rule not in self.rules:
                 self.doc.problem(place.where, f"no such rule{did_you_mean(rule, self.rules)}", rule)
@@ -199,13 +200,6 @@ class RuleReader:
             key,
             likely.code if likely else None,
         )
-
-    def coded_keys_come_first(self) -> None:
-        """Each relation without a code knows the keys with one of what it relates."""
-        keys = [rule for rule in self.rules.values() if rule.key and rule.code is not None]
-        for rule in [rule for rule in self.rules.values() if not rule.key and rule.code is None]:
-            first = tuple([key for key in keys if rule.relates(key)])
-            self.rules[rule.id] = replace(rule, first=first)
 
     def shares_letters(self, parameter: Parameter) -> bool:
         """Whether some axis of the parameter is a number, or a letter that another place binds

@@ -78,9 +78,9 @@ class Rule:
     page suggests and does not promise: it is shown, never asked for. ``note`` is our reading, in
     our words.
 
-    ``first``: where this rule relates tensors, and has no code, the keys with one that say which
-    dtypes, formats or ranks those have. Where one of them is broken, the relation has nothing to
-    add.
+    ``first``: of a rule without a code, the keys with one that limit what it relates, or what
+    equals what it limits by another rule. Where such a key is broken, and the equality is not, this
+    rule has nothing to add.
     """
 
     id: str
@@ -93,28 +93,19 @@ class Rule:
     parameter: str | None = None
     key: str | None = None
     likely: int | None = None
-    first: tuple[Rule, ...] = ()
+    first: tuple[tuple[Rule, Rule | None], ...] = ()
 
     @cached_property
     def compared(self) -> frozenset[Reference]:
         """What its relations read."""
         return frozenset(ref for guard in self.guards for ref in guard.require.refs)
 
-    def relates(self, key: Rule) -> bool:
-        """Whether it compares the dtype, the format, or the rank or extents that a key limits."""
-        return key.key in ("dtype", "format", "rank") and any(
-            name == key.parameter
-            and (
-                what == key.key or (key.key == "rank" and (what == "shape" or type(what) is tuple))
-            )
-            for name, what in self.compared
-        )
-
     def broken(self, view: View, rows: int) -> np.ndarray:
-        """(rows,) bool: where it is violated, and no rule of ``first`` is."""
+        """(rows,) bool: where it is violated, unless a rule of ``first`` says it all."""
         broken = self.violated(view, rows)
-        if self.first and np.count_nonzero(broken):
-            broken &= ~_anywhere([rule.violated(view, rows) for rule in self.first], rows)
+        for key, equality in self.first if np.count_nonzero(broken) else ():
+            told = key.violated(view, rows)
+            broken &= ~told if equality is None else ~told | equality.violated(view, rows)
         return broken
 
     def violated(self, view: View, rows: int) -> np.ndarray:

@@ -95,7 +95,7 @@ class FaultyDevice(MutantBackend):
         return super().open(bundle, cases)
 
     def wrong_value(self, output: str, last: np.generic) -> np.generic:
-        """In place of the last element of an output: beyond zero, so that none is right by chance."""
+        """In place of the last element of an output; beyond zero, so never right by chance."""
         return np.sign(last or -1) * -1 - last if np.isfinite(last) else last.dtype.type(0)
 
     def answers(self, cases: Sequence[str]) -> Iterator[Result]:

@@ -76,16 +76,18 @@ products: [ascend910]
 parameters:
   x: {kind: tensor, dtype: {any: [FLOAT, FLOAT16], ascend910: [FLOAT]}, format: [ND], rank: [1, 2]}
   y: {kind: tensor, dtype: [FLOAT, FLOAT16], format: [ND], rank: [1, 2]}
-  out: {kind: output, dtype: [FLOAT, FLOAT16], format: [ND], rank: [1, 2]}
+  out: {kind: output, dtype: [FLOAT, FLOAT16], format: [ND], shape: {1: [W], 2: [H, W]}}
+  width: {kind: int64, range: [1, 9]}
 rules:
   y_dtype: {require: y.dtype == x.dtype}
   y_shape: {require: y.shape == x.shape}
   out_dtype: {require: out.dtype == y.dtype}
   out_axes: {require: "out.shape[-1] == x.shape[-1]"}
+  out_width: {require: W == width}
 returns:
   161001: [x.null, y.null, out.null]
-  161002: [x.dtype, x.rank, y_shape]
+  161002: [x.dtype, x.rank, y_shape, width.range]
   unstated: [product, y.dtype, out.dtype, y.rank, out.rank, x.format, y.format, out.format,
-             y_dtype, out_dtype, out_axes]
+             y_dtype, out_dtype, out_axes, out_width]
 """
-"""What x must be has a code, and so has the shape of y; the rest has none."""
+"""What x and width must be has a code, and so has the shape of y; the rest has none."""
