@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, product, repeat
 
+from opgen.calls.factorize import by_key
 from opgen.spec.language.term import Reference
 from opgen.spec.rules import Rule
 from opgen.spec.spec import SpecScope
-
-Key = tuple[str, str]
-"""A parameter, and a key of it."""
 
 OF_TENSORS = {"dtype": ("dtype",), "format": ("format",), "axis": ("format", "rank")}
 """The keys that limit what is read of a tensor; of its rank and shape, the rank."""
@@ -22,24 +20,37 @@ SHARED = {"dtype": ("dtype",), "format": ("format",), "rank": ("rank", "shape")}
 
 
 def silenced(rules: Mapping[str, Rule], scope: SpecScope) -> dict[str, Rule]:
-    """The same rules, of which those without a code know the keys with one that silence them: see
+    """The same rules, of which those without a code know those with one that silence them: see
     :attr:`Rule.first`.
     """
-    keys = {
-        (str(rule.parameter), rule.key): rule for rule in rules.values() if rule.code and rule.key
-    }
+    limits = by_key(
+        (limited, rule) for rule in rules.values() if rule.code for limited in _limited(rule)
+    )
     relations = [rule for rule in rules.values() if not rule.key]
     known = dict(rules)
     for rule in [rule for rule in rules.values() if rule.code is None]:
-        limited = chain.from_iterable(_limits(ref, scope) for ref in rule.compared)
-        related = _equal(rule, relations) if rule.key else zip(limited, repeat(None), strict=False)
-        first = tuple([(keys[key], equality) for key, equality in related if key in keys])
-        known[rule.id] = replace(rule, first=first)
+        compared = rule.compared if rule.key in (None, "shape") else ()
+        read = chain.from_iterable(_reads(ref, scope) for ref in compared)
+        related = chain(zip(read, repeat(None), strict=False), _equal(rule, relations))
+        first = [
+            (limit, equality) for thing, equality in related for limit in limits.get(thing, ())
+        ]
+        known[rule.id] = replace(rule, first=tuple(first))
     return known
 
 
-def _limits(reference: Reference, scope: SpecScope) -> Iterator[Key]:
-    """The keys that limit what a reference reads."""
+def _limited(rule: Rule) -> Iterable[Reference]:
+    """What alone a rule limits: the parameter and its key, or the one thing that a relation
+    compares with constants.
+    """
+    if rule.key:
+        return [(str(rule.parameter), rule.key)]
+    return rule.compared if len(rule.compared) == 1 else ()
+
+
+def _reads(reference: Reference, scope: SpecScope) -> Iterator[Reference]:
+    """A reference, and the keys that limit what it reads."""
+    yield reference
     name, what = reference
     if name in scope.occurrences:
         name, what = scope.occurrences[name][0].parameter, "axis"
@@ -49,7 +60,7 @@ def _limits(reference: Reference, scope: SpecScope) -> Iterator[Key]:
         yield from ((name, key) for key in keys)
 
 
-def _equal(rule: Rule, relations: list[Rule]) -> Iterator[tuple[Key, Rule]]:
+def _equal(rule: Rule, relations: list[Rule]) -> Iterator[tuple[Reference, Rule]]:
     """The same key of other tensors, each with the relation that wants both to be equal there."""
     key = str(rule.key)
     for what, relation in product(SHARED.get(key, ()), relations):
