@@ -6,6 +6,7 @@ An operator that has no entry here is skipped by the backend, and it says so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import torch
 
@@ -153,8 +154,8 @@ def grouped_bias(tensors: TensorsByName, args: Arguments, wanted: frozenset[str]
     (grad,), ends = map(wide, present(tensors, "gradY")), tensors["groupIdxOptional"]
     if ends is None:
         return {"out": grad.sum(1)}
-    sizes = ends.long().diff(prepend=ends.new_zeros(1).long()).tolist()
-    return {"out": torch.stack([rows.sum(0) for rows in grad.split(sizes)])}
+    limits = [0, *ends.long().tolist()]
+    return {"out": torch.stack([grad[i:j].sum(0) for i, j in pairwise(limits)])}
 
 
 ADAPTERS: Mapping[str, Adapter] = {
