@@ -63,6 +63,13 @@ def pooling(args: Args, axis: int, last_window: bool = False) -> bool:
     return bool(grad.shape[axis] != out)
 
 
+def odd_windows(args: Args) -> bool:
+    """Whether windows, strides or layouts have a fault with a code, which silences the extents."""
+    steps = [*(args["kernelSize"] or ()), *(args["stride"] or ())]
+    formats = [args[name].format for name in ("gradOutput", "self") if args[name] is not None]
+    return min(steps, default=0) < 0 or not {*formats} <= {"NCHW", "NCL"}
+
+
 def fp32(args: Args) -> bool:
     """Whether either input of a pooling is FLOAT."""
     tensors = args["gradOutput"], args["self"]
@@ -87,7 +94,11 @@ AVG_POOL: dict[str, Test] = {
     "kernelSize.min": lambda a, p: (
         a["kernelSize"] is not None and min(a["kernelSize"], default=0) < 0
     ),
-    "stride_positive": lambda a, p: a["stride"] is not None and min(a["stride"], default=1) < 1,
+    "stride_positive": lambda a, p: (
+        a["stride"] is not None
+        and len(a["stride"]) <= 2
+        and min(a["stride"], default=1) == 0  # below, or longer, it has a code
+    ),
     "divisorOverride.range": lambda a, p: not -255 <= a["divisorOverride"] <= 255,
     "cubeMathType.enum": lambda a, p: a["cubeMathType"] not in (0, 1, 2, 3),
     "same_dtype": lambda a, p: (
@@ -98,11 +109,11 @@ AVG_POOL: dict[str, Test] = {
         and {len(a["self"].shape), len(a["gradInput"].shape)} <= {3, 4}  # others have a code
         and a["self"].shape != a["gradInput"].shape
     ),
-    "out_height": lambda a, p: not a["ceilMode"] and pooling(a, -2),
-    "out_width": lambda a, p: not a["ceilMode"] and pooling(a, -1),
-    "last_window_height": lambda a, p: a["ceilMode"] and pooling(a, -2),
+    "out_height": lambda a, p: not a["ceilMode"] and pooling(a, -2) and not odd_windows(a),
+    "out_width": lambda a, p: not a["ceilMode"] and pooling(a, -1) and not odd_windows(a),
+    "last_window_height": lambda a, p: a["ceilMode"] and pooling(a, -2) and not odd_windows(a),
     "out_width_rounded_up": lambda a, p: (
-        a["ceilMode"] and pooling(a, -1) and pooling(a, -1, last_window=True)
+        a["ceilMode"] and pooling(a, -1) and pooling(a, -1, last_window=True) and not odd_windows(a)
     ),
     "pad_width": lambda a, p: (
         None not in (pair(a["kernelSize"]), pair(a["padding"]))
@@ -241,6 +252,11 @@ def channels(args: Args) -> bool:
     return bool(args["groups"] * weight.shape[1] != forward.shape[1])
 
 
+def listed(*tensors: TensorDesc) -> bool:
+    """Whether the page lists the formats of tensors; any other has a code."""
+    return {tensor.format for tensor in tensors} <= {"NCL", "NCHW", "NCDHW"}
+
+
 def cube(args: Args, dtype: str, mode: int) -> bool:
     tensors = [args[name] for name in ("gradOutput", "input", "weight")]
     return (
@@ -282,6 +298,7 @@ CONVOLUTION: dict[str, Test] = {
         and None not in (a["biasSizes"], a["weight"])
         and len(a["biasSizes"]) == 1
         and len(a["weight"].shape) in (3, 4, 5)
+        and (asked(a, 2) or a["biasSizes"][0] != 0)
         and a["biasSizes"][0] != a["weight"].shape[0]
     ),
 }
@@ -336,7 +353,15 @@ TWINS: dict[str, dict[str, Test]] = {
         ),
         "grad_input_shape": lambda a, p: (
             CONVOLUTION["grad_input_shape"](a, p)
-            and len(a["input"].shape) in (3, 4, 5)  # any other has a code
+            and len(a["input"].shape) in (3, 4, 5)  # any other has a code,
+            and (a["gradOutput"] is None or a["gradOutput"].shape[:1] == a["input"].shape[:1])
+            # and so has another N
+        ),
+        "groups_out": lambda a, p: (
+            CONVOLUTION["groups_out"](a, p) and listed(a["weight"], a["gradOutput"])
+        ),
+        "groups_in_transposed": lambda a, p: (
+            CONVOLUTION["groups_in_transposed"](a, p) and listed(a["weight"], a["input"])
         ),
         "bf16_as_fp16": lambda a, p: cube(a, "BFLOAT16", 2),
         "bf16_as_hf32": lambda a, p: cube(a, "BFLOAT16", 3),

@@ -117,10 +117,10 @@ READ: list[tuple[Call, set[str], Bucket, tuple[Code, ...]]] = [
     (nearest("NCHW", "NCHW"), set(), "valid", (0,)),
     (nearest("NCHW", "ND"), {"out_format"}, "stated", INVALID),
     (nearest("NHWC", "NHWC"), {"gradOutput.format", "out.format"}, "stated", INVALID),
-    # the kernel of weight is that of kernelSize: lines 170 and 190
+    # the kernel of weight is that of kernelSize, of which the outputs follow: lines 170, 190, 35
     (deformed(3, 3), set(), "valid", (0,)),
-    (deformed(2, 3), {"kernel_height"}, "stated", INVALID),
-    (deformed(3, 4), {"kernel_width"}, "stated", INVALID),
+    (deformed(2, 3), {"kernel_height", "out_height"}, "stated", (161002, "any_error")),
+    (deformed(3, 4), {"kernel_width", "out_width"}, "stated", (161002, "any_error")),
     # line 253 limits the groups of every convolution
     (channels(65535), set(), "valid", (0,)),
     (channels(65535, transposed=True), set(), "valid", (0,)),

@@ -374,15 +374,15 @@ SEVERAL = [
     ),  # no stride, so nothing to pool with
     (
         {"kernel": (300, 2), "stride": (2, 2)},
-        (561103, "any_error"),
+        (561103,),
         "stated",
-        ["kernel.max", "out_height", "half_kernel"],
+        ["kernel.max"],
     ),
     (
         {"kernel": (300, 2), "stride": (2, 2), "divisor": 256},
-        (161002, 561103, "any_error"),
+        (161002, 561103),
         "stated",
-        ["kernel.max", "divisor.range", "out_height", "half_kernel"],
+        ["kernel.max", "divisor.range"],
     ),
     (
         {"gradOutput": T((2, 3, 3), "FLOAT16"), "self": T((2, 6, 6), "FLOAT16"), "mode": 0},

@@ -96,6 +96,7 @@ READ: list[tuple[Call, set[str], Bucket, tuple[Code, ...]]] = [
         longer(
             0,
             gradOutput=tensor(1, 3, 7, 7, layout="NCHW"),
+            biasSizes=(0,),
             weight=tensor(2, 2, 3, 3, layout="NCHW"),
             gradWeight=tensor(2, 2, 3, 3, layout="NCHW"),
             outputMask=(True, True, False),
@@ -175,8 +176,9 @@ READ: list[tuple[Call, set[str], Bucket, tuple[Code, ...]]] = [
         "assumed",
         OPEN,
     ),
-    # a bias is looked at where its gradient is asked for
-    (conv(biasSizes=(1,), outputMask=(True, True, False)), set(), "valid", (0,)),
+    # a bias that is not there has the size 0, where its gradient is not asked for
+    (conv(biasSizes=(0,), outputMask=(True, True, False)), set(), "valid", (0,)),
+    (conv(biasSizes=(1,), outputMask=(True, True, False)), {"bias_channels"}, "unstated", ERROR),
     (conv(biasSizes=(1,)), {"bias_channels"}, "unstated", ERROR),
     # outputs that are not contiguous, of which the lines of a convolution do not speak
     (
