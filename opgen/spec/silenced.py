@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import chain, product, repeat
+from itertools import chain, product
 
 from opgen.calls.factorize import by_key
 from opgen.spec.language.term import Reference
@@ -23,18 +23,18 @@ def silenced(rules: Mapping[str, Rule], scope: SpecScope) -> dict[str, Rule]:
     """The same rules, of which those without a code know those with one that silence them: see
     :attr:`Rule.first`.
     """
+    first: list[tuple[Rule, Rule | None]]
     limits = by_key(
         (limited, rule) for rule in rules.values() if rule.code for limited in _limited(rule)
     )
     relations = [rule for rule in rules.values() if not rule.key]
     known = dict(rules)
     for rule in [rule for rule in rules.values() if rule.code is None]:
-        compared = rule.compared if rule.key in (None, "shape") else ()
-        read = chain.from_iterable(_reads(ref, scope) for ref in compared)
-        related = chain(zip(read, repeat(None), strict=False), _equal(rule, relations))
-        first = [
-            (limit, equality) for thing, equality in related for limit in limits.get(thing, ())
-        ]
+        read = chain.from_iterable(_reads(ref, scope) for ref in rule.compared)
+        first = [(limit, None) for thing in read for limit in limits.get(thing, ())]
+        for thing, equality, unconditional in _equal(rule, relations):
+            first += [(equality, None)] if equality.code else []
+            first += [(limit, equality) for limit in limits.get(thing, ()) if unconditional]
         known[rule.id] = replace(rule, first=tuple(first))
     return known
 
@@ -60,13 +60,15 @@ def _reads(reference: Reference, scope: SpecScope) -> Iterator[Reference]:
         yield from ((name, key) for key in keys)
 
 
-def _equal(rule: Rule, relations: list[Rule]) -> Iterator[tuple[Reference, Rule]]:
-    """The same key of other tensors, each with the relation that wants both to be equal there."""
+def _equal(rule: Rule, relations: list[Rule]) -> Iterator[tuple[Reference, Rule, bool]]:
+    """The same key of other tensors, each with the relation that wants both to be equal there, and
+    whether it always does.
+    """
     key = str(rule.key)
     for what, relation in product(SHARED.get(key, ()), relations):
         own = f"{rule.parameter}.{what}"
         for guard in relation.guards:
             sides = [term.text for term in (guard.require.left, *guard.require.right)]
-            if guard.when is None and guard.require.operator == "==" and own in sides:
+            if guard.require.operator == "==" and own in sides:
                 (other,) = {*sides} - {own}
-                yield (other.removesuffix(f".{what}"), key), relation
+                yield (other.removesuffix(f".{what}"), key), relation, guard.when is None
