@@ -68,8 +68,10 @@ def argument_text(value: Any) -> str:
     'FLOAT ND [2, 3] offset 4'
     >>> argument_text([True, False]), argument_text(None), argument_text(-1)
     ('[true, false]', 'null', '-1')
+    >>> argument_text({"value": 0.5, "dtype": "FLOAT"})
+    '{"value": 0.5, "dtype": "FLOAT"}'
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or "format" not in value:
         return json.dumps(value, ensure_ascii=False)
     text = f"{value['dtype']} {value['format']} {value['shape']}"
     for key, name in (

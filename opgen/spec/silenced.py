@@ -32,9 +32,10 @@ def silenced(rules: Mapping[str, Rule], scope: SpecScope) -> dict[str, Rule]:
     for rule in [rule for rule in rules.values() if rule.code is None]:
         read = chain.from_iterable(_reads(ref, scope) for ref in rule.compared)
         first = [(limit, None) for thing in read for limit in limits.get(thing, ())]
-        for thing, equality, unconditional in _equal(rule, relations):
-            first += [(equality, None)] if equality.code else []
-            first += [(limit, equality) for limit in limits.get(thing, ()) if unconditional]
+        own = {(rule.parameter, what) for what in SHARED.get(str(rule.key), ())}
+        first += [(other, None) for other in relations if other.code and own & other.compared]
+        for thing, equality in _equal(rule, relations):
+            first += [(limit, equality) for limit in limits.get(thing, ())]
         known[rule.id] = replace(rule, first=tuple(first))
     return known
 
@@ -60,15 +61,13 @@ def _reads(reference: Reference, scope: SpecScope) -> Iterator[Reference]:
         yield from ((name, key) for key in keys)
 
 
-def _equal(rule: Rule, relations: list[Rule]) -> Iterator[tuple[Reference, Rule, bool]]:
-    """The same key of other tensors, each with the relation that wants both to be equal there, and
-    whether it always does.
-    """
+def _equal(rule: Rule, relations: list[Rule]) -> Iterator[tuple[Reference, Rule]]:
+    """The same key of other tensors, each with the relation that wants both to be equal there."""
     key = str(rule.key)
     for what, relation in product(SHARED.get(key, ()), relations):
         own = f"{rule.parameter}.{what}"
         for guard in relation.guards:
             sides = [term.text for term in (guard.require.left, *guard.require.right)]
-            if guard.require.operator == "==" and own in sides:
+            if guard.when is None and guard.require.operator == "==" and own in sides:
                 (other,) = {*sides} - {own}
-                yield (other.removesuffix(f".{what}"), key), relation, guard.when is None
+                yield (other.removesuffix(f".{what}"), key), relation

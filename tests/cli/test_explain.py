@@ -159,6 +159,19 @@ def test_a_rule_with_a_call_that_breaks_it_and_one_that_obeys() -> None:
     assert "example" not in of_none
 
 
+@pytest.mark.parametrize(
+    ("rule", "op", "shown"),
+    [
+        ("result_alpha", "elu_backward", '"dtype": "FLOAT"}'),
+        ("numLayers.min", "lstm_backward", "numLayers obeys 2 breaks 0"),
+    ],
+)
+def test_calls_with_scalars_or_with_lists_of_two_lengths_are_shown(
+    rule: str, op: str, shown: str
+) -> None:
+    assert shown in " ".join(explain(rule, op).stdout.split())
+
+
 def test_a_code_and_a_clause_with_all_rules_behind_them() -> None:
     (clause,) = [one for one in entries("161002.7") if one["page"] == "avg_pool2d_backward"]
     assert [rule["rule"] for rule in clause["rules"]] == ["pad_height", "pad_width"]  # type: ignore[attr-defined]

@@ -152,7 +152,7 @@ NAMED, ANY, BOTH = (161002,), ("any_error",), (161002, "any_error")
         ({"y": {"dtype": "INT8"}}, "y.dtype y_dtype out_dtype", ANY),
         ({"x": {"dtype": "INT8"}, "y": {"dtype": "INT8"}}, "x.dtype out_dtype", BOTH),
         ({"x": {"shape": [1, 2, 3]}}, "x.rank y_shape", NAMED),
-        ({"y": {"shape": [1, 2, 3]}}, "y.rank y_shape", BOTH),
+        ({"y": {"shape": [1, 2, 3]}}, "y_shape", NAMED),
         ({"out": {"shape": [1, 2, 3]}}, "out.rank", ANY),
         ({"x": {"shape": [1, 2, 3]}, "out": {"shape": [1, 2, 4]}}, "x.rank y_shape out.rank", BOTH),
         ({"x": None, "y": {"shape": [1, 2, 3]}}, "x.null y.rank", (161001, "any_error")),
@@ -166,8 +166,8 @@ NAMED, ANY, BOTH = (161002,), ("any_error",), (161002, "any_error")
 def test_a_code_is_not_lost_where_relations_without_one_break_along(
     given: dict[str, object], broken: str, codes: tuple[int | str, ...]
 ) -> None:
-    """The dtype and the rank of x have codes, and so has the least width. These silence what
-    relates x or width, and the dtype of y where it equals that of x; those of y have none.
+    """The dtype and the rank of x have codes, and so have the shape of y and the least width.
+    These silence what relates x or width, the rank of y, and its dtype where that of x is the same.
     """
     from opgen.calls.call_json import make_call
     from opgen.calls.table import from_calls

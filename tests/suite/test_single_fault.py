@@ -30,7 +30,6 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "kernelSize.min": (
             "a kernel below 0 is below 1 as well, and its half is below every padding"
         ),
-        "stride.min": "a stride below 0 is below 1 as well",
         "gradInput.dtype": "same_dtype ties it to self, whose list is the same",
         "gradInput.format": "same_format ties it to self, whose list is the same",
         "gradInput.dims": "grad_input_shape gives self the same extent",
