@@ -78,9 +78,9 @@ class Rule:
     page suggests and does not promise: it is shown, never asked for. ``note`` is our reading, in
     our words.
 
-    ``first``: of a rule without a code, the keys with one that limit what it relates, or what
-    equals what it limits by another rule. Where such a key is broken, and the equality is not, this
-    rule has nothing to add.
+    ``first``: of a rule without a code, the rules with one that read the same, or the keys with one
+    of what equals what it limits by another rule. Where such a rule is broken, and the equality
+    holds, this rule has nothing to add.
     """
 
     id: str
@@ -103,9 +103,11 @@ class Rule:
     def broken(self, view: View, rows: int) -> np.ndarray:
         """(rows,) bool: where it is violated, unless a rule of ``first`` says it all."""
         broken = self.violated(view, rows)
-        for key, equality in self.first if np.count_nonzero(broken) else ():
-            told = key.violated(view, rows)
-            broken &= ~told if equality is None else ~told | equality.violated(view, rows)
+        for rule, equality in self.first if np.count_nonzero(broken) else ():
+            told = rule.violated(view, rows)
+            if equality is not None:
+                told = told & equality.applies(view, rows) & ~equality.violated(view, rows)
+            broken = broken & ~told
         return broken
 
     def violated(self, view: View, rows: int) -> np.ndarray:

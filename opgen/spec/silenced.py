@@ -32,7 +32,8 @@ def silenced(rules: Mapping[str, Rule], scope: SpecScope) -> dict[str, Rule]:
     for rule in [rule for rule in rules.values() if rule.code is None]:
         read = chain.from_iterable(_reads(ref, scope) for ref in rule.compared)
         first = [(limit, None) for thing in read for limit in limits.get(thing, ())]
-        own = {(rule.parameter, what) for what in SHARED.get(str(rule.key), ())}
+        own = {(name, what) for name, what in rule.compared if what in SHARED}
+        own |= {(str(rule.parameter), what) for what in SHARED.get(str(rule.key), ())}
         first += [(other, None) for other in relations if other.code and own & other.compared]
         for thing, equality in _equal(rule, relations):
             first += [(limit, equality) for limit in limits.get(thing, ())]
@@ -62,12 +63,14 @@ def _reads(reference: Reference, scope: SpecScope) -> Iterator[Reference]:
 
 
 def _equal(rule: Rule, relations: list[Rule]) -> Iterator[tuple[Reference, Rule]]:
-    """The same key of other tensors, each with the relation that wants both to be equal there."""
+    """The same key of other tensors, each with the relation by which what the rule limits equals
+    theirs, or what follows from theirs.
+    """
     key = str(rule.key)
     for what, relation in product(SHARED.get(key, ()), relations):
-        own = f"{rule.parameter}.{what}"
+        own = (str(rule.parameter), what)
         for guard in relation.guards:
-            sides = [term.text for term in (guard.require.left, *guard.require.right)]
-            if guard.when is None and guard.require.operator == "==" and own in sides:
-                (other,) = {*sides} - {own}
-                yield (other.removesuffix(f".{what}"), key), relation
+            sides = [guard.require.left, *guard.require.right]
+            if guard.require.operator == "==" and any(side.text == ".".join(own) for side in sides):
+                others = {*guard.require.refs} - {own}
+                yield from (((name, key), relation) for name, read in others if read == what)

@@ -41,6 +41,7 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "input.rank": "input_rank and weight_rank tie it to tensors with the same list",
         "weight.rank": "weight_rank ties it to input, whose list is the same",
         "groups.min": "groups_in or groups_out makes an extent 0 or negative, or breaks",
+        "groups_of_neither": "it is what both of two disputed rules refuse",
         "gradInput.dtype": "grad_input_dtype ties it to input, whose list is the same",
         "gradInput.format": "grad_input_format ties it to input, whose list is the same",
         "gradWeight.dtype": "grad_weight_dtype ties it to weight, whose list is the same",
@@ -52,6 +53,7 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         },
     },
     "convolution_backward.atlas": {
+        "groups_of_neither": "it is what both of two disputed rules refuse",
         "gradOutput.format": "input_format ties it to input, whose list is the same",
         "gradOutput.rank": "input_rank ties it to input, whose list is the same",
         "input.format": "input_format and weight_format tie it to tensors with the same list",
@@ -104,6 +106,7 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "gradInput.rank": "grad_input_rank ties it to self, whose list is the same",
     },
     "layer_norm_backward": {
+        "normalizedShape.length": "its shape is the suffix of that of input, or has more axes",
         "gradBiasOut.dtype": "grad_bias_dtype asks for a dtype of the list",
         "gradOut.rank": "grad_shape gives it the rank of input, whose list is the same",
         "gradWeightOut.dtype": "grad_weight_dtype asks for a dtype of the list",
