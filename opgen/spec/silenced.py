@@ -17,6 +17,8 @@ OF_NUMBERS = ("min", "max", "range", "enum", "length")
 """The keys that limit an attribute."""
 SHARED = {"dtype": ("dtype",), "format": ("format",), "rank": ("rank", "shape")}
 """What equals that of another tensor where a key of both limits the same."""
+SEEN = SHARED | {"empty": ("shape", "numel")}
+"""What a relation reads that sees what a key limits, too."""
 
 
 def silenced(rules: Mapping[str, Rule], scope: SpecScope) -> dict[str, Rule]:
@@ -33,7 +35,7 @@ def silenced(rules: Mapping[str, Rule], scope: SpecScope) -> dict[str, Rule]:
         read = chain.from_iterable(_reads(ref, scope) for ref in rule.compared)
         first = [(limit, None) for thing in read for limit in limits.get(thing, ())]
         own = {(name, what) for name, what in rule.compared if what in SHARED}
-        own |= {(str(rule.parameter), what) for what in SHARED.get(str(rule.key), ())}
+        own |= {(name, seen) for name, what in _limited(rule) for seen in SEEN.get(str(what), ())}
         first += [(other, None) for other in relations if other.code and own & other.compared]
         for thing, equality in _equal(rule, relations):
             first += [(limit, equality) for limit in limits.get(thing, ())]
