@@ -41,7 +41,6 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "input.rank": "input_rank and weight_rank tie it to tensors with the same list",
         "weight.rank": "weight_rank ties it to input, whose list is the same",
         "groups.min": "groups_in or groups_out makes an extent 0 or negative, or breaks",
-        "groups_of_neither": "it is what both of two disputed rules refuse",
         "gradInput.dtype": "grad_input_dtype ties it to input, whose list is the same",
         "gradInput.format": "grad_input_format ties it to input, whose list is the same",
         "gradWeight.dtype": "grad_weight_dtype ties it to weight, whose list is the same",
@@ -53,7 +52,6 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         },
     },
     "convolution_backward.atlas": {
-        "groups_of_neither": "it is what both of two disputed rules refuse",
         "gradOutput.format": "input_format ties it to input, whose list is the same",
         "gradOutput.rank": "input_rank ties it to input, whose list is the same",
         "input.format": "input_format and weight_format tie it to tensors with the same list",
