@@ -37,11 +37,12 @@ def rule_example(suite: Suite, page: str, rule: Rule) -> RuleExample | None:
             purpose.verb == "breaks" and purpose.rules[0] == rule.id for purpose in purposes
         )
     )
+    known = {name: row for row, name in enumerate(cases.id)}
     rows = np.intersect1d(np.flatnonzero(aimed), suite.rows_of(page))
-    if not len(rows):
+    near = [case for case in map(cases.__getitem__, rows.tolist()) if case.nearest_valid in known]
+    if not near:
         return None
-    others = [len(cases[row].page.breaks) for row in rows.tolist()]
-    illegal = cases[int(rows[int(np.argmin(others))])]
-    legal = cases[list(cases.id).index(illegal.nearest_valid)]
+    illegal = min(near, key=lambda case: len(case.page.breaks))
+    legal = cases[known[illegal.nearest_valid]]
     found = next(broken.found for broken in illegal.page.breaks if broken.rule == rule.id)
     return RuleExample(illegal.id, illegal.call, found, legal.id, legal.call)

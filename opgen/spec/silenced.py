@@ -32,11 +32,15 @@ def silenced(rules: Mapping[str, Rule], scope: SpecScope) -> dict[str, Rule]:
     relations = [rule for rule in rules.values() if not rule.key]
     known = dict(rules)
     for rule in [rule for rule in rules.values() if rule.code is None]:
-        read = chain.from_iterable(_reads(ref, scope) for ref in rule.compared)
-        first = [(limit, None) for thing in read for limit in limits.get(thing, ())]
         own = {(name, what) for name, what in rule.compared if what in SHARED}
         own |= {(name, seen) for name, what in _limited(rule) for seen in SEEN.get(str(what), ())}
-        first += [(other, None) for other in relations if other.code and own & other.compared]
+        read = chain(own, chain.from_iterable(_reads(ref, scope) for ref in rule.compared))
+        first = [(limit, None) for thing in read for limit in limits.get(thing, ())]
+        first += [
+            (other, None)
+            for other in relations
+            if other.code and (own & other.compared or rule.compared == other.compared)
+        ]
         for thing, equality in _equal(rule, relations):
             first += [(limit, equality) for limit in limits.get(thing, ())]
         known[rule.id] = replace(rule, first=tuple(first))

@@ -93,7 +93,8 @@ class Sample(NamedTuple):
 @cache
 def samples(op: str) -> list[Sample]:
     """The batches of an operator's smoke suites on data of a grid, and of any data where the kernel
-    adds in an order of its own: a sample of them, that has every recipe.
+    adds in an order of its own: a sample of them, that has every recipe. Attributes of NaN, which
+    make NaN of everything, are left out.
     """
     module = kernel(op)
     recipes = ["grid"] if hasattr(module, "PARTNERS") else ["grid", "normal", "wide_exponent"]
@@ -102,7 +103,7 @@ def samples(op: str) -> list[Sample]:
         for spec in catalog().specs
         if spec.op == op
         for batch in suites.suite(spec.name, "smoke").batches
-        if batch.wanted
+        if batch.wanted and "nan" not in map(str, batch.names.values())
     ]
     some = [
         replace(

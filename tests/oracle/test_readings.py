@@ -178,7 +178,7 @@ READ: list[tuple[Call, set[str], Bucket, tuple[Code, ...]]] = [
     ),
     # a bias that is not there has the size 0, where its gradient is not asked for
     (conv(biasSizes=(0,), outputMask=(True, True, False)), set(), "valid", (0,)),
-    (conv(biasSizes=(1,), outputMask=(True, True, False)), {"bias_channels"}, "unstated", ERROR),
+    (conv(biasSizes=(1,), outputMask=(True, True, False)), {"no_bias_channels"}, "unstated", ERROR),
     (conv(biasSizes=(1,)), {"bias_channels"}, "unstated", ERROR),
     # outputs that are not contiguous, of which the lines of a convolution do not speak
     (

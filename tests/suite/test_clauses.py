@@ -192,5 +192,5 @@ def test_a_proof_falls_where_the_page_allows_such_a_call() -> None:
     )
     spec = specfile.loads(text)
     proof = accompanied(spec.rule["x.dtype"], spec)
-    assert "y_dtype" in proof and "y.dtype" in proof
+    assert "y_dtype" in proof and "out.dtype" in proof
     assert not accompanied(spec.rule["x.dtype"], without_rule(spec, "y_dtype"))
