@@ -107,7 +107,7 @@ static int check(const Call *c) {
     CHECK(all(c->padding, 0, INT64_MAX) && all(c->extra, 0, INT64_MAX), PARAM_INVALID, "padding below 0");
     CHECK(c->cube >= 0 && c->cube <= 3, PARAM_INVALID, "cubeMathType %d", c->cube);
     CHECK((c->transposed ? c->x : c->dy)->shape[1] % c->groups == 0, PARAM_INVALID, "groups do not divide the channels");
-    CHECK(!c->bias || !c->mask->values[2] || c->bias->values[0] == (c->transposed ? c->w->shape[1] * c->groups : c->w->shape[0]), PARAM_INVALID, "biasSizes");
+    CHECK(!c->bias || (!c->mask->values[2] && c->bias->values[0] == 0) || c->bias->values[0] == (c->transposed ? c->w->shape[1] * c->groups : c->w->shape[0]), PARAM_INVALID, "biasSizes");
     for (int64_t i = 0; i < c->extra->length; i++)
         CHECK(c->extra->values[i] <= (c->transposed ? c->stride->values[i] - 1 : 0), PARAM_INVALID, "outputPadding");
     CHECK(type_of(c) != BFLOAT16 || c->cube < 2, PARAM_INVALID, "cubeMathType %d for BFLOAT16", c->cube);

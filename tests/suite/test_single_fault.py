@@ -104,7 +104,6 @@ SIDE_VIOLATIONS = {  # rules that cannot be broken alone: what always breaks alo
         "gradInput.rank": "grad_input_rank ties it to self, whose list is the same",
     },
     "layer_norm_backward": {
-        "normalizedShape.length": "its shape is the suffix of that of input, or has more axes",
         "gradBiasOut.dtype": "grad_bias_dtype asks for a dtype of the list",
         "gradOut.rank": "grad_shape gives it the rank of input, whose list is the same",
         "gradWeightOut.dtype": "grad_weight_dtype asks for a dtype of the list",
