@@ -113,7 +113,7 @@ def figures() -> list[Figure]:
         Figure("files at the top of tests/", len(list(TESTS.glob("*.py"))), 15),
         Figure("class names in several modules", len(classes_in_several(modules)), 3),
         *(Figure(f"variables called '{name}'", count[name], 149) for name in VAGUE),
-        Figure("statements outside of kernels", sum(sizes.values()) - sum(kernels), 27_108, GOAL),
+        Figure("statements outside of kernels", sum(sizes.values()) - sum(kernels), 27_117, GOAL),
         Figure("statements of a kernel, in the median", int(median(kernels)), 40),
         Figure(
             "patches by setattr in tests",

@@ -68,7 +68,7 @@ def _sample(inputs: Inputs, samples: int) -> None:
         inputs.arrays[out, "places"] = np.tile(at, (len(inputs.batch.ids), 1))
 
 
-def _sums(inputs: Inputs, seen: _Tensors, out: str, depth: int, moved: bool) -> Array:
+def _sums(inputs: Inputs, seen: _Tensors, out: str, depth: int, moved: Array) -> Array:
     """(B, 2, draws) signed sums over an output of which some elements are looked at, and how far a
     correct device's may be from them.
     """
@@ -88,7 +88,7 @@ def bounded_sums(
     depth: int,
     gain: float,
     most: Mapping[str, float],
-    moved: bool,
+    moved: Array | bool,
 ) -> Array:
     """(B, 2, draws) signed sums over an output, and how far a correct device's may be from them:
     Inf where a device may read inputs in two ways (``moved``). ``known`` are the sums and those of
@@ -105,9 +105,9 @@ def bounded_sums(
         factors = batch.gradient, whole.partners.get(out, "")
         of_one = prod([most[name] for name in factors if name in most], start=float(depth))
     bound = bound_of_sums(model, magnitude, np.minimum(magnitude, of_one), desc.shape, limits)
-    if moved or out in whole.differences or whole.partners is None and not inputs.on_grid:
+    if out in whole.differences or whole.partners is None and not inputs.on_grid:
         bound = np.full(len(sums), np.inf)
-    bound[~np.isfinite(sums).all(axis=1)] = np.inf
+    bound[moved | ~np.isfinite(sums).all(axis=1)] = np.inf
     return np.stack([np.nan_to_num(sums), np.repeat(bound[:, None], sums.shape[1], axis=1)], axis=1)
 
 
@@ -148,7 +148,8 @@ def _add_outputs(groups: Groups, inputs: Inputs, depths: Mapping[str, int], deep
         )
         for out in outputs:
             if out in inputs.places:
-                inputs.arrays[out, "sums"] = _sums(inputs, tensors, out, depths[out], bool(shares))
+                moved = _moved(inputs, tensors, otherwise)
+                inputs.arrays[out, "sums"] = _sums(inputs, tensors, out, depths[out], moved)
             add_output(
                 groups,
                 inputs,
@@ -157,6 +158,21 @@ def _add_outputs(groups: Groups, inputs: Inputs, depths: Mapping[str, int], deep
                 depths[out],
                 gain,
             )
+
+
+def _moved(inputs: Inputs, tensors: _Tensors, otherwise: _Tensors) -> Array:
+    """(B,) bool: the cases of which a device may read an input in two ways."""
+    moved = np.zeros(len(inputs.batch.ids), dtype=bool)
+    flushed = (
+        without_subnormals(tensors, inputs.batch.inputs, inputs.batch.compute)
+        if inputs.subnormal
+        else {}
+    )
+    for name, array in (*otherwise.items(), *flushed.items()):
+        if array is not None and array is not tensors[name]:
+            differs = (array != tensors[name]) & (array == array)  # noqa: PLR0124 NaN
+            moved |= differs.reshape(len(moved), -1).any(axis=1)
+    return moved
 
 
 def shares_of(
